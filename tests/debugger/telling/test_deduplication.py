@@ -9,6 +9,7 @@ from gradviz.debugger import CursorError
 from gradviz.debugger.document import TraceError, encode
 from gradviz.drawing import LIGHT
 from gradviz.drawing.assembly import view
+from gradviz.drawing.nesting import Nesting
 from gradviz.program.events import Completed, Deduplicated
 from tests.embedding import embedding, fed
 
