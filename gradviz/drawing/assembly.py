@@ -281,9 +281,11 @@ class _Assembly:
             carried = a.role == "port" == b.role
             first = min(filter(None, map(self._maker, stretches)), key=_made, default=None)
             blobs = [stretch.blob for stretch in stretches]
+            names = [self._nesting.words.get(blob) or short(blob) for blob in blobs]
             of_group = any(stretch.source != stretch.begin or stretch.target != stretch.end for stretch in stretches)
             yield Edge(
                 next(self._edges), kind, source, target, tuple(dict.fromkeys(blobs) if of_group else blobs),
+                tuple(dict.fromkeys(names) if of_group else names),
                 max(a.made, b.made) if first is None else _made(first), a.slot - b.slot, skips or carried, carried,
                 first.id if of_group and first is not None else "",
             )  # fmt: skip

@@ -287,7 +287,7 @@ def _edge(edge: Edge, ends: tuple[str, str], state: State, theme: Theme) -> tupl
     if edge.kind == "saved":
         return *ends, attributes | {"style": "dotted", "constraint": "false"}
     attributes |= {
-        "label": _text(*(f" {line} " for line in label(edge.blobs))),  # blanks keep it off the line
+        "label": _text(*(f" {line} " for line in label(edge.names))),  # blanks keep it off the line
         "fontcolor": look.ink,
         "weight": "1" if edge.skips else str(UPRIGHT),
     }

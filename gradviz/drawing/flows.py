@@ -21,6 +21,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from ..debugger.document import Ledger, Line, Merge, Subnet, Trace, TraceError
+from ..debugger.journal import inner_words
 from ..program.control_flow import INNER_RESULT, kept_name
 from ..program.errors import shorten
 from ..program.operator import BlobVersion
@@ -252,7 +253,7 @@ def crossings(subnet: Subnet, flows: Flows, bound: Mapping[Lane, Binding]) -> It
 
 def crossing(source: str | None, target: str) -> str:
     """A blob that crosses the border, by its names on both sides."""
-    if source is None or source == target:
+    if source is None or source == target or inner_words(target):
         return short(target)
     return f"{short(source)} → {short(target)}"
 

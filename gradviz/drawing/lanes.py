@@ -91,7 +91,7 @@ class Ways:
         start, tip = source.port(-up, target), target.port(up, source)
         dx, dy = tip[0] - start[0], tip[1] - start[1]
         clear = 3.5 if dx == 0 else -5.0 if dx * dy > 0 else 12.0
-        lines = len(label(edge.blobs))
+        lines = len(label(edge.names))
         # In the middle of the part that no detour crosses.
         part = 0.5 + (source.room(-up) - target.room(up)) / abs(dy) / 2
         if abs(edge.rise) > 1:
@@ -355,7 +355,7 @@ def _edge(edge: Edge, ways: Ways, state: State, theme: Theme, name: str | None) 
     yield f'<polygon fill="{look.pen}" stroke="{look.pen}" points="{arrow(way)}"/>'
     if edge.kind != "saved" and way.label is not None:
         anchor = "" if way.anchor == "start" else f' text-anchor="{way.anchor}"'
-        for row, line in enumerate(label(edge.blobs)):
+        for row, line in enumerate(label(edge.names)):
             yield (
                 f'<text x="{way.label[0]:.1f}" y="{way.label[1] + row * line_height(theme):.1f}"{anchor} '
                 f'fill="{look.ink}">{escape(line)}</text>'

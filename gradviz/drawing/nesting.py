@@ -20,8 +20,8 @@ from math import ceil, log
 
 import numpy as np
 
-from ..debugger.document import Line, Subnet, Trace
-from ..debugger.journal import SEPARATOR
+from ..debugger.document import Ledger, Line, Subnet, Trace
+from ..debugger.journal import SEPARATOR, is_part, part_words
 from ..program.errors import shorten
 from .flows import Holders, Program, programs
 from .plumbing import Plumbing, without_plumbing
@@ -255,6 +255,7 @@ class Nesting:
         opener: line id -> the id under which the operator opens: the forward operator's, where there is one.
         obstacles: the lines that keep the program from being run.
         plumbing: what is folded: nothing, where that was not asked for or something is drawn in groups.
+        words: what people read in place of a version that has a name which the pass made up, in one net only.
         shown: that id -> the nets that it shows, from top to bottom; at least one.
     """
 
@@ -268,6 +269,7 @@ class Nesting:
             self.groups = dict.fromkeys(self.nets, ())
         self.obstacles = frozenset(trace.obstacle.lines if trace.obstacle else ())
         self.ways = {id: ways(outermost) for id, outermost in self.groups.items()}
+        self.words = _words(trace.ledgers)
         self.opener: dict[str, str] = {}
         self.shown: dict[str, list[Subnet]] = {}
         self._subnets = {subnet.id: subnet for subnet in trace.subnets}
@@ -356,3 +358,14 @@ def _owners(net: Program) -> Iterator[list[Line]]:
         if line.subnets:
             yield [line, partner[line.number]] if line.number in partner else [line]
     yield from ([line] for line in alone)
+
+
+def _words(ledgers: Iterable[Ledger]) -> dict[str, str]:
+    """The parts of sums by their versions; one that is called so in several nets keeps its name."""
+    found: dict[str, str] = {}
+    for ledger in ledgers:
+        for number, one in enumerate(ledger.contributions):
+            if is_part(one.gradient):
+                word = part_words(ledger.blob, number, len(ledger.contributions))
+                found[one.gradient] = word if found.get(one.gradient, word) == word else one.gradient
+    return found

@@ -97,7 +97,7 @@ def side(laid: Sequence[Trunk], beside: Sequence[float], theme: Theme) -> Side:
 def _label_room(laid: Sequence[Trunk], depth: int, beside: float, theme: Theme) -> float:
     """Between a lane and its first track or frame."""
     edges = (edge for trunk in laid if trunk.depth == depth for edge in trunk.edges)
-    labels = max((label_width(label(edge.blobs), theme.label_size) + 18.0 for edge in edges), default=0.0)
+    labels = max((label_width(label(edge.names), theme.label_size) + 18.0 for edge in edges), default=0.0)
     return float(ceil(max(labels, beside, FRAME_STEP if depth else 0.0)))
 
 
@@ -175,7 +175,7 @@ def _gaps(drawn: View, theme: Theme) -> dict[int, float]:
     for edge in drawn.edges:
         if not edge.skips and edge.kind != "saved":
             upper = min(slots[edge.source], slots[edge.target])
-            lines[upper] = max(lines.get(upper, 1), len(label(edge.blobs)))
+            lines[upper] = max(lines.get(upper, 1), len(label(edge.names)))
     return {slot: gap(count, theme) for slot, count in lines.items()}
 
 
@@ -296,4 +296,4 @@ def place(drawn: View, theme: Theme, widest: tuple[float, float] | None = None) 
 def _beside(nets: Sequence[View], depth: int, theme: Theme) -> float:
     """The width of the labels beside the straight edges of the nets of a depth."""
     edges = (edge for net in nets if net.depth == depth for edge in net.edges if not edge.skips)
-    return max((label_width(label(edge.blobs), theme.label_size) for edge in edges), default=0.0)
+    return max((label_width(label(edge.names), theme.label_size) for edge in edges), default=0.0)

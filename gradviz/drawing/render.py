@@ -26,7 +26,7 @@ from .lanes import inside, lanes
 from .nesting import Nesting
 from .picture import SECONDS, dressed, layout
 from .place import halves
-from .theme import LIGHT, MAX_LABEL, MAX_NET_TITLE, MAX_TITLE, Clock, DrawingError, Theme, fit, short
+from .theme import LIGHT, MAX_LABEL, MAX_NET_TITLE, MAX_TITLE, Clock, DrawingError, Theme, fit
 from .view import Cluster, Edge, Node, Section, State, View, seen, state_at
 
 MAX_FOR_GRAPHVIZ = 400
@@ -307,7 +307,8 @@ class _Words:
             number=self._edges,
             source=self._ids[edge.source],
             target=self._ids[edge.target],
-            blobs=self._blobs(edge.blobs) if edge.kind != "saved" else (),
+            blobs=(),
+            names=self._names(edge.names) if edge.kind != "saved" else (),
             made=0,
             serves=self._say(edge.serves) if edge.serves else "",
         )
@@ -321,10 +322,10 @@ class _Words:
             self._say(section.id), self._text(section.title, MAX_NET_TITLE), section.repeats, self.view(section.view)
         )
 
-    def _blobs(self, blobs: Iterable[str]) -> tuple[str, ...]:
+    def _names(self, names: Iterable[str]) -> tuple[str, ...]:
         """A blob that flows twice is one word."""
-        words = {blob: self._text(short(blob), MAX_LABEL) for blob in dict.fromkeys(blobs)}
-        return tuple(words[blob] for blob in blobs)
+        words = {name: self._text(name, MAX_LABEL) for name in dict.fromkeys(names)}
+        return tuple(words[name] for name in names)
 
     def _text(self, text: str, limit: int) -> str:
         """A word as long as a text."""

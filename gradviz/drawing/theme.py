@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from math import inf
 from time import monotonic
 
-from ..debugger.journal import Pace, Progress
-from ..program.control_flow import INNER_GRADIENT, INNER_RESULT, RUNNING_SUM
+from ..debugger.journal import Pace, Progress, inner_words
 from ..program.errors import GradvizError
 
 MAX_TITLE = 34
@@ -121,20 +120,18 @@ def label_width(lines: Sequence[str], size: float) -> float:
 
 
 def short(blob: str) -> str:
-    """A blob's name or version with the long names that a Do gives gradients on their way cut: ``x⟨grad⟩@0``."""
-    for suffix, word in ((INNER_RESULT, "result"), (RUNNING_SUM, "sum"), (INNER_GRADIENT, "grad")):
-        name, found, version = blob.partition(suffix)
-        if found:
-            return f"{name}⟨{word}⟩{version}"
-    return blob
+    """A blob's name or version, in words where a Do gives gradients on their way long names."""
+    return inner_words(blob) or blob
 
 
-def label(blobs: Sequence[str]) -> list[str]:
-    """The lines beside an edge along which `blobs` flow; one that flows twice is written once, with its count."""
-    if len(blobs) == 1:
-        return [fit(short(blobs[0]), MAX_LABEL)]
+def label(names: Sequence[str]) -> list[str]:
+    """The lines beside an edge along which blobs flow; one that flows twice is written once, with its count."""
+    if len(names) == 1:
+        name, comma, part = names[0].partition(", ")
+        lines = [f"{name},", part] if comma and name.startswith("gradient of ") else [names[0]]
+        return [fit(line, MAX_LABEL) for line in lines]
     counts: dict[str, int] = {}
-    for blob in map(short, blobs):
+    for blob in names:
         counts[blob] = counts.get(blob, 0) + 1
     lines = [fit(blob, MAX_LABEL) + (f" ×{count}" if count > 1 else "") for blob, count in counts.items()]
     if len(lines) > MAX_LABEL_LINES:

@@ -215,7 +215,7 @@ def meetings(laid: Sequence[Trunk], nodes: Mapping[str, Node]) -> Meetings:
     """The meetings of trunks with nodes."""
     found: dict[str, list[Meeting]] = {}
     for trunk in sorted(laid, key=lambda trunk: trunk.track):
-        lines = {trunk.label_end(edge): len(label(edge.blobs)) for edge in trunk.edges}
+        lines = {trunk.label_end(edge): len(label(edge.names)) for edge in trunk.edges}
         leaves_down = nodes[trunk.ends[0]].slot == trunk.top
         for number, end in enumerate(trunk.ends):
             meeting = Meeting(nodes[end], trunk, leaves_down == (number == 0), lines.get(end, 0))

@@ -74,6 +74,7 @@ class Edge(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         number: counts the edges from 0, through all nets.
         blobs: the versions that flow; twice where they are read twice. For saved values: what the gradient reads.
+        names: what people read of each of them, in words where it has a name that the pass made up.
         made: exists from this position on: both ends do.
         rise: slots that it goes up; negative where it goes down.
         skips: passes nodes of its own lane, so that it has to go around them.
@@ -86,6 +87,7 @@ class Edge(msgspec.Struct, frozen=True, gc=False):
     source: str
     target: str
     blobs: tuple[str, ...]
+    names: tuple[str, ...]
     made: int
     rise: int
     skips: bool

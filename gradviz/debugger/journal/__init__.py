@@ -5,6 +5,7 @@ from ...runtime.notes import Half, Run, Runs
 from ...runtime.watched import Lending, Pace, Progress, SoFar, Work
 from .engines import LivePass, add_engine, live_any, record_any, record_backward, register_engine
 from .gradient_shapes import dense
+from .naming import inner_words, is_part, part_words
 from .net_recorder import UNDEFINED, Budget, Folder, agreed, record
 from .recording import ProgramText, Recording
 from .statements import AT_THE_END, SEPARATOR, Reading, Statement, Writing, arguments
@@ -15,5 +16,5 @@ __all__ = [
     "AT_THE_END", "NOWHERE", "SEPARATOR", "UNDEFINED", "Budget", "Folder", "Half", "Indices", "Key", "Lending",
     "LivePass", "NetHalves", "NetText", "Pace", "ProgramText", "Progress", "Reading", "Recording", "Run", "Runs",
     "SoFar", "Statement", "Timeline", "Work", "Writing", "add_engine", "agreed", "arguments", "codes_of", "dense",
-    "live_any", "record", "record_any", "record_backward", "register_engine",
+    "inner_words", "is_part", "live_any", "part_words", "record", "record_any", "record_backward", "register_engine",
 ]  # fmt: skip

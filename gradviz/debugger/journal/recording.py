@@ -30,11 +30,13 @@ from ...program.events import (
     Visited,
 )
 from ...program.net_halves import Key, NetHalves
+from ...program.operator import parts_of
 from ...runtime.again import Again
 from ...runtime.notes import FAILED, Run, Runs
 from ...runtime.store import Store
 from ...runtime.watched import Journal, Lending, uncollected
 from ..document import Trace
+from .naming import inner_words, is_part, part_words
 from .run_events import RunEvents
 from .statements import Reading, Statement
 from .text import NetText
@@ -285,6 +287,7 @@ class ProgramText:
         self.sums: list[int] = []
         self.merges: list[int] = []
         self._net = net
+        self._events = events
         self.halves = {inner.path: inner for inner in net}
         self._nets: dict[tuple[str, ...], NetText] = {(): self.outermost}
         follow = self._followers
@@ -330,6 +333,22 @@ class ProgramText:
             HookRan: self._hooked,
             Completed: self._completed,
         }
+
+    def words_for(self, blob: str, path: tuple[str, ...]) -> str | None:
+        """What people read in place of a version in the net at a path; None: its name."""
+        if (word := inner_words(blob)) is not None or not is_part(blob):
+            return word
+        name, _, version = blob.rpartition("@")
+        readers = self._nets[path].version(name, int(version)).readers
+        sums = (self._events[reader.made - 1] for reader in readers if reader.role == "accumulation")
+        for event in sums:
+            if isinstance(event, Accumulated):
+                gradients = [parts_of(one.gradient)[-1] for one in event.contributions]
+                before = 0 if event.so_far is None else event.so_far - len(gradients)
+                if name in gradients:
+                    count = len(gradients) if event.so_far is None else None
+                    return part_words(f"{event.blob}@{event.version}", before + gradients.index(name), count)
+        return None
 
     def _played(self, event: Played, at: int) -> None:
         # The forward operators of a nested net join with the one that runs them.

@@ -29,7 +29,7 @@ from ...program.events import (
 from ...program.operator import BlobVersion, parts_of
 from ...runtime.store import written as written_bytes
 from ..document import Merge, Obstacle, Value
-from ..journal import UNDEFINED, NetText, Reading, Recording, Writing
+from ..journal import UNDEFINED, NetText, Reading, Recording, Writing, inner_words
 from ..statistics import WORKSPACES
 from . import sentences as say
 from .sentences import Sentence, Sentences
@@ -107,6 +107,8 @@ def seeded(event: Seeded, seed: Reading | None, owner: Reading | None, *, goes: 
     y = f"{event.y}@{event.version}"
     if seed is None:
         said: Sentences = [(say.SEED_GIVEN_NESTED if event.path else say.SEED_GIVEN, y, event.gradient)]
+        if inner_words(str(event.gradient)):
+            said = [(say.SEED_ARRIVES, y)]
     else:
         said = [(say.SEEDED_AS_IT_GOES, y, seed.outputs[0]) if goes else (say.SEEDED, y, seed.text)]
     return said if owner is None or event.queued is None else [*said, _joins(owner, event.queued)]
@@ -120,7 +122,8 @@ def visited(
     there = [(output, gradient) for output, gradient in pairs if gradient]
     absent = coded(output for output, gradient in pairs if not gradient)
     if event.rank is None:
-        reached = listed([f"{code(gradient)} of {code(output)}" for output, gradient in there])
+        whose = {id(output): "" if inner_words(str(gradient)) else f"{code(gradient)} " for output, gradient in there}
+        reached = listed([f"{whose[id(output)]}of {code(output)}" for output, _ in there])
         nothing: Sentences = [(say.NONE_SENT, absent)] if absent else []
         return [(say.REACHED, line.name_and_line, reached), *nothing, (say.RULE_IS_NEXT,)]
     said = [_why_next(event, line, waiting)]
@@ -199,7 +202,10 @@ def input_checked(event: InputChecked, line: Reading, gradient_line: Reading, ne
 
     type = gradient_line.op.type
     parts: Sentences = [
-        (say.GRADIENT_OF, checked.name, f"{checked.blob}@{checked.version}") for checked in of("output gradient")
+        (say.GRADIENT_ARRIVED, f"{checked.blob}@{checked.version}")
+        if inner_words(checked.name)
+        else (say.GRADIENT_OF, checked.name, f"{checked.blob}@{checked.version}")
+        for checked in of("output gradient")
     ]
     read = [*of("input"), *of("output")]
     forward = [code(f"{checked.blob}@{checked.version}") for checked in read if checked.name == checked.blob]

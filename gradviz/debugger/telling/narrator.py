@@ -6,6 +6,7 @@ as they do in the end. The iterations of a loop say the same things of other num
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -21,6 +22,9 @@ from .control_narration import Passage, entered, left
 from .sentences import Sentences, joined
 from .story import Story
 from .values import DocumentValues, values_of
+
+BLOB = re.compile(r"`([^` ]+@\d+)`")
+"""A blob version in a sentence."""
 
 ODDITIES = {"NaN": "nan", "Inf": "inf"}
 """What a person looks for in the outputs of an operator, and the field that counts it."""
@@ -77,7 +81,21 @@ class Narrator:
                     return self._passage(run, is_entered=type(event) is EnteredSubnet)
                 case Failed() if recording.obstacle is not None:
                     return Description([(say.NOT_RUN, narration.sentence(recording.obstacle))])
-        return Description(self.story.tell(event, at))
+        return Description(self._in_words(self.story.tell(event, at), event.path))
+
+    def _in_words(self, said: Sentences, path: tuple[str, ...]) -> Sentences:
+        """Sentences in which names that the pass made up are words, where one stands alone."""
+
+        def words(blob: str) -> str:
+            return self._recording.text.words_for(blob, path) or blob
+
+        def worded(what: object) -> object:
+            text = str(what)
+            if "_autosplit_" not in text and "/_DO_" not in text:
+                return what
+            return BLOB.sub(lambda found: f"`{words(found[1])}`", text) if "`" in text else words(text)
+
+        return [(template, *map(worded, arguments)) for template, *arguments in said]
 
     def _ran(self, event: Ran, run: int | None) -> Description:
         line = self._line(run, event.position)

@@ -51,6 +51,7 @@ SEEDED = "The pass starts at `{y}`: its own gradient is one, so `{call}` fills i
 SEEDED_AS_IT_GOES = "The pass starts at `{y}`, which is one number: its own gradient is 1, `{gradient}`."
 SEED_GIVEN = "The pass starts at `{y}` from the gradient that was given, `{gradient}`."
 SEED_GIVEN_NESTED = "The pass of the nested net starts at `{y}` from the gradient that arrives there, `{gradient}`."
+SEED_ARRIVES = "The pass of the nested net starts at `{y}` from the gradient that arrives there."
 JOINS_HEAP = "{function} joins the heap with rank {rank}, arrival number {arrival}."
 
 # An operator is reached, or a function taken from the heap.
@@ -85,6 +86,7 @@ NOT_REQUIRED = "{blobs} {require} no gradient: none is computed."
 MAY_READ = "`{type}` may read"
 AND_ALSO = "; and"
 GRADIENT_OF = "`{gradient}`, the gradient of `{blob}`"
+GRADIENT_ARRIVED = "the gradient of `{blob}`"
 STILL_HOLDS = "{blobs}, which {still_hold} what {operator} saw"
 OVERWRITTEN = "`{blob}`, which was overwritten; the workspace has kept it"
 OVERWRITTEN_BY = "`{blob}`, which {operator} overwrote; the workspace has kept it"
