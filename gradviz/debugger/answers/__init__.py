@@ -1,6 +1,7 @@
 """Answers: what a recording tells when it is asked, as frozen data with a text, an HTML form and a form for JSON."""
 
 from .check import CheckableView, CheckView
+from .code import CodeView
 from .diff import DiffView
 from .forms import Answer, Block, Bullets, Grid, Paragraph
 from .ledger import LedgerView, MergeView
@@ -15,7 +16,7 @@ from .versions import VersionsView
 from .why_none import WhyNoneView
 
 __all__ = [
-    "Answer", "Block", "Bullets", "CheckView", "CheckableView", "DiffView", "Grid", "LedgerView", "MergeView",
-    "NumbersView", "Paragraph", "PathsView", "ProvenanceView", "Questions", "StateView", "StoreView", "VersionsView",
-    "WhyNoneView", "asked", "by_name",
+    "Answer", "Block", "Bullets", "CheckView", "CheckableView", "CodeView", "DiffView", "Grid", "LedgerView",
+    "MergeView", "NumbersView", "Paragraph", "PathsView", "ProvenanceView", "Questions", "StateView", "StoreView",
+    "VersionsView", "WhyNoneView", "asked", "by_name",
 ]  # fmt: skip

@@ -91,12 +91,18 @@ def _html(block: Block) -> str:
     if isinstance(block, Bullets):
         return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in block.items) + "</ul>"
     head = "".join(f'<th scope="col">{escape(word)}</th>' for word in block.head)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in block.rows)
+    body = "".join("<tr>" + "".join(f"<td>{_indented(cell)}</td>" for cell in row) + "</tr>" for row in block.rows)
     foot = f"<tfoot><tr><td colspan={len(block.head)}>{escape(block.foot)}</td></tr></tfoot>" if block.foot else ""
     return (
         f"<table><caption>{escape(block.title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody>{foot}"
         "</table>"
     )
+
+
+def _indented(text: str) -> str:
+    """Spaces that a line of code begins with stay."""
+    inner = text.lstrip(" ")
+    return "&nbsp;" * (len(text) - len(inner)) + escape(inner)
 
 
 def first_of(rows: Sequence[Sequence[str]], most: int) -> list[Sequence[str]]:

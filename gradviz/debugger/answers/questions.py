@@ -11,8 +11,9 @@ import numpy as np
 
 from ..journal import Pace
 from ..steering import Placed, bad_argument, consistent
-from . import check, diff, ledger, numbers, paths, provenance, state, store, versions, why_none
+from . import check, code, diff, ledger, numbers, paths, provenance, state, store, versions, why_none
 from .check import CheckableView, CheckView
+from .code import CodeView
 from .diff import DiffView
 from .ledger import LedgerView, MergeView
 from .net_view import NetView
@@ -219,6 +220,15 @@ class Questions(Placed):
         """
         with self._pace() as pace:
             return diff.answer(self._here, a, b, pace)
+
+    @asked
+    def code(self) -> CodeView:
+        """The user's code, a table for each cell or file, with the norm of the gradient of what each line made.
+
+        That is the gradient of what the last operator of the line made, and that gets one; in a loop, of its last run
+        by now. The current line is marked. Of a large file only the functions around those lines are there.
+        """
+        return code.answer(self._here)
 
     @asked
     def store(self) -> StoreView:

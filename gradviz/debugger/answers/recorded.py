@@ -10,10 +10,10 @@ from operator import itemgetter
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...runtime.devices import CPU, moved
-from ..document import Schedule, Trace, Value
+from ..document import Schedule, Source, Trace, Value
 from ..journal import Key, Recording, Writing
 from ..statistics import WORKSPACES, norm, of_stack, short_statistics, statistics, vector
-from ..telling import DocumentValues, Story, key_of, schedule_of
+from ..telling import DocumentValues, MeasuredValues, Story, Subjects, key_of, schedule_of, sources_of
 
 Maker = tuple[int, Writing]
 """The run of a nested net in which a kernel made an array, and what it wrote it as."""
@@ -43,6 +43,16 @@ class Recorded:
         # By the identities of arrays, which are kept with what is known of them, so that these stay their own.
         self._measured: dict[tuple[int, bool], tuple[object, Value]] = {}
         self._norms: dict[int, tuple[object, float]] = {}
+
+    @cached_property
+    def subjects(self) -> Subjects:
+        """Says what the events are about."""
+        return Subjects(self.recording, self.story, self._saved or MeasuredValues(self.recording))
+
+    @cached_property
+    def sources(self) -> list[Source]:
+        """The text of the user's code, as it was when somebody asked first, or the document was made."""
+        return sources_of(self.text.codes) if self.trace is None else self.trace.sources
 
     def runs_in(self, around: int | None, path: tuple[str, ...], *, is_backward: bool) -> list[int]:
         """The runs of a nested net, forward or backward, that a run of the net around has begun; None: the program."""

@@ -11,6 +11,7 @@ import numpy as np
 from ...gradient import Ys
 from ...operators.registry import Array
 from ...program import GradvizError, NetDef, Operator
+from ...program.code_line import CodeLine
 from ...program.control_flow import NETS, take_apart
 from ...program.events import (
     Accumulated,
@@ -305,6 +306,16 @@ class ProgramText:
     def net(self, path: tuple[str, ...]) -> NetText:
         """The statements of the net at a path, without iterations."""
         return self._nets[path]
+
+    @property
+    def nets(self) -> Iterator[NetText]:
+        """The statements of the outermost net, and those of the nested ones."""
+        return (self._nets[path] for path in ((), *self.ids))
+
+    @property
+    def codes(self) -> Iterator[CodeLine]:
+        """The lines of the user's code that called operators."""
+        return (one.code for net in self.nets for one in net.forward if one.code is not None)
 
     def of(self, event: Event) -> NetText:
         """The statements of the net in which an event of the pass happened."""

@@ -3,6 +3,7 @@
 from .narration import reminder, shape
 from .narrator import ODDITIES, Narrator
 from .part import Parts
+from .sources import sources_of
 from .story import Story, arrival, producer
 from .subjects import OF_FORWARD, Subject, Subjects, added, brought, forward_of, ran
 from .sums import ledger_of, loop_ledger, path_to_y, placed, sum_of, sums_of_loops
@@ -12,6 +13,6 @@ from .values import PREVIEWS, DocumentValues, MeasuredValues, entries, key_of
 __all__ = [
     "ODDITIES", "OF_FORWARD", "PREVIEWS", "DocumentValues", "MeasuredValues", "Narrator", "Parts", "Story", "Subject",
     "Subjects", "added", "arrival", "brought", "document", "entries", "forward_of", "key_of", "ledger_of",
-    "loop_ledger", "outline", "path_to_y", "placed", "producer", "ran", "reminder", "schedule_of", "shape", "sum_of",
-    "sums_of_loops",
+    "loop_ledger", "outline", "path_to_y", "placed", "producer", "ran", "reminder", "schedule_of", "shape",
+    "sources_of", "sum_of", "sums_of_loops",
 ]  # fmt: skip

@@ -44,7 +44,7 @@ from ..document import (
     all_lines,
     json_safe,
 )
-from ..journal import Lending, NetText, Pace, Progress, Recording, Statement, arguments
+from ..journal import Lending, Pace, Progress, Recording, Statement, arguments
 from .narration import entry
 from .narrator import Description, Narrator
 from .sentences import joined
@@ -131,13 +131,9 @@ class Writer:
             merges=merges,
             gradients=gradients | {one.blob.rpartition("@")[0]: one.after for one in merges},
             schedule=schedule_of(recording),
-            sources=sources_of(one.code for net in self._nets() for one in net.forward if one.code is not None),
+            sources=sources_of(text.codes),
             rules=rules_of(self.rule_places(range(1, len(recording.events) + 1))),
         )
-
-    def _nets(self) -> list[NetText]:
-        """The outermost net, and those inside."""
-        return [self._text.outermost, *map(self._text.net, self._text.ids)]
 
     def rule_places(self, positions: range) -> Iterator[str]:
         """The places of the rules that the events before some positions applied."""
