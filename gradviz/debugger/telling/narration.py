@@ -381,6 +381,18 @@ def shape(value: Value) -> str:
     return f"{' × '.join(map(str, value.shape)) or 'scalar'} {value.dtype}"
 
 
+def measured(value: Value) -> str:
+    """``64 × 32 float32, norm 2.07; 3 NaN``: what an array is, how large, and what is odd about it."""
+    said = shape(value)
+    if value.dtype == WORKSPACES or value.norm is None or value.dtype[0] not in "fcb" or value.dtype == "bool":
+        return said
+    odd = [f"{count} {word}" for count, word in ((value.nan, "NaN"), (value.inf, "infinite")) if count]
+    if not odd:
+        norm = value.norm if isinstance(value.norm, str) else f"{value.norm:.3g}"
+        said += ", all zero" if value.zero == value.size else f", norm {norm}"
+    return "; ".join([said, *odd])
+
+
 def entry(error: GradvizError, text: NetText) -> Obstacle:
     """What a document says of it, with the lines at fault: those of gradient operators only where no other is."""
     index = error.operator_index

@@ -102,7 +102,7 @@ class Narrator:
         outputs = line.statement.outputs
         found = [(str(one), value) for one in outputs if (value := self._values.of(run, one.key)) is not None]
         words = tuple(word for word, count in ODDITIES.items() if any(getattr(value, count) for _, value in found))
-        described = [(blob, narration.shape(value)) for blob, value in found]
+        described = [(blob, narration.measured(value)) for blob, value in found]
         if event.seconds is None and line.role == "forward":
             said = narration.ran_before(line, described)
         else:

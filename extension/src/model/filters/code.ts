@@ -62,7 +62,7 @@ function gradientOf(trace: Trace, subnet: string | null, { outputs }: Line): str
 }
 
 /** The gradient of what a line of code made, once it is computed; in a loop that of the last run by then. */
-export function gradientAt(trace: Trace, { subnet, gradient }: Called, position: number): Value | undefined {
+export function gradientAt(trace: Trace, { subnet, gradient }: Pick<Called, "subnet" | "gradient">, position: number): Value | undefined {
   if (gradient === null || subnet === null) return gradient === null ? undefined : valueAt(trace, { blob: gradient, subnet, frame: null }, position);
   const { entered } = placesOf(trace);
   for (let frame = trace.frames.length - 1; frame >= 0; frame--) {

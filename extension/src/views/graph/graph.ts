@@ -175,6 +175,7 @@ export function createGraph(trace: Trace, navigation: Navigation) {
     const tools = element(
       "div",
       { class: "gv-tools", role: "group", "aria-label": "Graph tools" },
+      ...(hasNorms(trace) ? [toggle("‖∂‖", NORMS, (isOn) => pane.classList.toggle("gv-norms", isOn), true)] : []),
       ...(trace.graph.whole === null ? [] : [toggle("Plumbing", PLUMBING, canvas.plumb)]),
       iconButton("Focus on what is near, or show all again (f)", "M2 5V2h3M11 2h3v3M14 11v3h-3M5 14H2v-3M6 8h4M8 6v4", () => navigation.focus()),
       iconButton("Zoom in (Ctrl + wheel)", ICONS.more, () => viewport.zoom(1.25)),
@@ -250,13 +251,21 @@ export function createGraph(trace: Trace, navigation: Navigation) {
 
 const PLUMBING = "Show scopes, copies, handovers and the Do around each branch, which are folded into what they serve";
 
-/** A button that is on or off. */
-function toggle(name: string, title: string, act: (isOn: boolean) => void): HTMLElement {
+const NORMS = "The norm of the gradient on edges, and edges as thick as it is large";
+
+/** Whether gradients have been computed. */
+function hasNorms(trace: Trace): boolean {
+  return trace.backward.some(({ ran }) => ran !== null);
+}
+
+/** A button that is on or off; what is on from the beginning, is so at once. */
+function toggle(name: string, title: string, act: (isOn: boolean) => void, isOn = false): HTMLElement {
+  if (isOn) act(true);
   const one = button(() => {
     const isOn = one.getAttribute("aria-pressed") !== "true";
     one.setAttribute("aria-pressed", String(isOn));
     act(isOn);
-  }, { class: "gv-switch", "aria-pressed": "false", title }, name);
+  }, { class: "gv-switch", "aria-pressed": String(isOn), title }, name);
   return one;
 }
 

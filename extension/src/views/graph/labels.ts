@@ -76,7 +76,7 @@ export function edgeLabels(trace: Trace, byId: Map<string, SVGElement>, extent: 
 }
 
 /** The lines that an end of an edge stands for: one, those in a group or, at a port in a group's border, those around it. */
-function linesAt(trace: Trace, end: string, isBackward: boolean): Line[] {
+export function linesAt(trace: Trace, end: string, isBackward: boolean): Line[] {
   const line = linesById(trace).get(end);
   if (line) return [line];
   const groups = groupsOf(trace);

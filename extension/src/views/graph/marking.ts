@@ -9,6 +9,7 @@ import type { BreakpointEntry, Line, Trace } from "../../model/schema";
 import { svgElement } from "../elements/dom";
 import { isSum } from "../elements/kinds";
 import type { Drawing } from "./drawing/svg";
+import { createNorms, oddAt, oddMark, type Odd } from "./norms";
 
 interface Drawn {
   element: SVGElement;
@@ -16,7 +17,7 @@ interface Drawn {
 }
 
 /** Its own line, and those that are folded in it. */
-type DrawnNode = Drawn & { lines: [Line, ...Line[]] };
+type DrawnNode = Drawn & { lines: [Line, ...Line[]]; odd?: Odd | null };
 
 interface DrawnEdge extends Drawn {
   made: number;
@@ -30,6 +31,7 @@ interface DrawnEdge extends Drawn {
 export function createMarking(trace: Trace, drawing: Drawing, drawnAs: (id: string) => string) {
   const nodes = findNodes(trace, drawing, drawnAs);
   const edges = findEdges(trace, drawing);
+  const norms = createNorms(trace, drawing);
   const groups = createGroupMarking(trace, drawing);
   let here: Element | undefined;
 
@@ -50,11 +52,13 @@ export function createMarking(trace: Trace, drawing: Drawing, drawnAs: (id: stri
       const accumulating = state === "new" && isSum(event) ? " accumulating" : "";
       const obstacle = node.lines.some((line) => faultAt(trace, line.id, position)) ? " obstacle" : "";
       setClasses(node, `node ${node.lines[0].role}${state === "past" ? "" : ` ${state}`}${accumulating}${run}${obstacle}`);
+      markOdd(node, node.lines.map((line) => oddAt(trace, line, position)).find((odd) => odd !== null) ?? null);
     }
     marked.push(...groups.show(position, touched, nodes));
     for (const edge of reached) {
       const state = edge.made > position ? " future" : fresh.has(edge.end) ? " hot" : "";
       setClasses(edge, edge.drawn + state);
+      norms.show(edge.element, position);
     }
     here?.classList.remove("here");
     here = event?.subnet ? drawing.byId.get(`net-${drawnAs(event.subnet)}`) : undefined;
@@ -79,6 +83,13 @@ function setClasses(drawn: Drawn, classes: string): void {
   if (classes === drawn.classes) return;
   drawn.classes = classes;
   drawn.element.setAttribute("class", classes);
+}
+
+function markOdd(node: DrawnNode, odd: Odd | null): void {
+  if (node.odd?.words === odd?.words) return;
+  node.odd = odd;
+  node.element.querySelector(":scope > .gv-odd")?.remove();
+  if (odd) node.element.append(oddMark(node.element, odd));
 }
 
 function findNodes(trace: Trace, drawing: Drawing, drawnAs: (id: string) => string): Map<string, DrawnNode> {

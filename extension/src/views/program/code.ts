@@ -195,7 +195,7 @@ function itemsOf(trace: Trace, file: string): Item[] {
 
 /** A line of text; one that called operators is a button that runs to them. */
 function createRow(number: number, text: string, place: string | undefined, index: number) {
-  const line = [element("span", { class: "gv-number" }, String(number)), element("code", {}, ...coloured(text))];
+  const line = [element("span", { class: "gv-number" }, String(number)), element("code", { title: text.trim() }, ...coloured(text))];
   if (place === undefined) return { element: element("div", { class: "gv-code-line", role: "listitem" }, element("span", { class: "gv-stop" }), ...line), norm: null };
   const stop = button(() => undefined, { class: "gv-stop", tabindex: -1, "aria-label": `Breakpoint on line ${number}`, title: `Breakpoint on ${place} (b)` });
   const run = button(() => undefined, { class: "gv-run", tabindex: -1, title: `Run to ${place}` }, ...line);

@@ -1,0 +1,135 @@
+// What numbers say in the drawing: beside an edge the norm of the gradient that flows along it, which is also how thick the
+// edge is, and a mark at operators that made NaN, infinities or nothing but zeros, or that pass no gradient on.
+
+import { gradientAt, normOf } from "../../model/filters/code";
+import { forwardLine } from "../../model/recording/cursor";
+import { subnetOf } from "../../model/recording/lines";
+import { endOf, memoized, memoizedByText } from "../../model/recording/lookup";
+import type { Line, Scalar, Trace } from "../../model/schema";
+import { svgElement } from "../elements/dom";
+import { counted, DIGITS, quantity } from "../elements/numbers";
+import { boxOf, pathOf, type Drawing } from "./drawing/svg";
+import { linesAt, pointsOf } from "./labels";
+
+/** Between the lines of a label. */
+const LINE = 13;
+
+interface NormedEdge {
+  element: SVGElement;
+  subnet: string | null;
+  gradients: string[];
+  /** The line of its label that says the norm; undefined until it is known. */
+  text?: SVGElement;
+}
+
+/** The edges along which gradients flow, with their norms. */
+export function createNorms(trace: Trace, drawing: Drawing) {
+  const edges = new Map<Element, NormedEdge>();
+  for (const [id, element] of drawing.byId) {
+    const edge = id.startsWith("edge-") && element.classList.contains("backward") ? flowing(trace, element) : undefined;
+    if (edge && edge.gradients.length > 0) edges.set(element, { element, ...edge });
+  }
+  const scale = memoized(() => scaleOf([...edges.values()].flatMap((edge) => norms(trace, edge, endOf(trace)))));
+
+  /** Says what is known of an edge at a position. */
+  function show(element: Element, position: number): void {
+    const edge = edges.get(element);
+    if (!edge) return;
+    const found = norms(trace, edge, position);
+    if (found.length > 0) edge.text ??= line(edge.element);
+    if (edge.text) edge.text.textContent = found.map((norm) => quantity(norm, DIGITS)).join(", ");
+    edge.element.toggleAttribute("data-normed", found.length > 0);
+    edge.element.style.setProperty("--gv-size", String(Math.max(0, ...found.map(scale(trace)))));
+    edge.element.toggleAttribute("data-odd", found.some((norm) => typeof norm !== "number"));
+  }
+
+  return { show };
+}
+
+/** The gradients that flow along an edge: what the lines at its one end write, or let pass, and those at the other read. */
+function flowing(trace: Trace, element: Element): Omit<NormedEdge, "element"> {
+  const end = (which: string): string => [...element.classList].find((one) => one.startsWith(`${which}-`))?.slice(which.length + 1) ?? "";
+  const [from, to] = [endAt(trace, end("from")), endAt(trace, end("to"))];
+  return { subnet: from.subnet, gradients: [...from.sent].filter((blob) => to.read.has(blob)) };
+}
+
+/** An end of edges, which can stand for the thousands of lines of a group and be drawn again and again. */
+const endAt = memoizedByText((trace, end) => {
+  const lines = linesAt(trace, end, true);
+  return {
+    subnet: subnetOf(lines[0]?.id ?? ""),
+    sent: new Set(lines.flatMap(({ role, inputs, outputs }) => (role === "passed" ? inputs : outputs))),
+    read: new Set(lines.flatMap(({ inputs }) => inputs)),
+  };
+});
+
+function norms(trace: Trace, { subnet, gradients }: Omit<NormedEdge, "element">, position: number): Scalar[] {
+  const values = gradients.map((gradient) => gradientAt(trace, { subnet, gradient }, position));
+  return values.flatMap((value) => (value ? (normOf(value) ?? []) : []));
+}
+
+/** From 0 for the smallest of some norms to 1 for the greatest, by their logarithms. */
+function scaleOf(all: Scalar[]): (norm: Scalar) => number {
+  const sizes = all.flatMap((norm) => (typeof norm === "number" && norm > 0 ? [Math.log10(norm)] : []));
+  const [least, most] = [sizes.reduce((a, b) => Math.min(a, b), Infinity), sizes.reduce((a, b) => Math.max(a, b), -Infinity)];
+  return (norm) => {
+    if (typeof norm !== "number") return 1;
+    if (norm === 0) return 0;
+    return most - least < 0.1 ? 0.5 : (Math.log10(norm) - least) / (most - least);
+  };
+}
+
+/** A line below those of an edge's label. */
+function line(edge: Element): SVGElement | undefined {
+  const last = [...edge.querySelectorAll("text")].at(-1);
+  if (!last) return undefined;
+  const at = { x: last.getAttribute("x") ?? 0, y: Number(last.getAttribute("y")) + LINE };
+  const text = svgElement("text", { class: "gv-edge-norm", ...at, "text-anchor": last.getAttribute("text-anchor") ?? "start" });
+  last.after(text);
+  const points = pointsOf(pathOf(edge));
+  edge.toggleAttribute("data-level", points[0]?.[1] === points.at(-1)?.[1]);
+  return text;
+}
+
+/** What is odd about an operator, on its mark and in words. */
+export interface Odd {
+  sign: string;
+  words: string;
+}
+
+/** What is odd about an operator at a position; null: nothing. */
+export function oddAt(trace: Trace, line: Line, position: number): Odd | null {
+  for (const blob of line.outputs) {
+    const value = gradientAt(trace, { subnet: subnetOf(line.id), gradient: blob }, position);
+    if (!value) continue;
+    if (value.nan > 0) return { sign: "NaN", words: `${value.nan} NaN in ${blob}` };
+    if (value.inf > 0) return { sign: "∞", words: `${value.inf} infinite in ${blob}` };
+    if (line.role !== "forward" && value.size > 0 && value.zero === value.size) return { sign: "0", words: `${blob} is zero: ${counted(value.size, "element")}` };
+  }
+  const cut = line.role === "forward" ? cutsOf(trace).get(line.id) : undefined;
+  return cut !== undefined && cut <= position ? { sign: "✂", words: "No gradient passes" } : null;
+}
+
+/** Since when it is known of a forward operator that no gradient passes it. */
+const cutsOf = memoized((trace) => {
+  const found = new Map<string, number>();
+  trace.events.forEach((event, index) => {
+    const given = event.kind === "RuleApplied" ? event.detail["g_input"] : undefined;
+    const isCut = event.kind === "Skipped" || (Array.isArray(given) && given.length > 0 && given.every((one) => one === null));
+    const line = isCut ? forwardLine(event) : undefined;
+    if (line !== undefined && !found.has(line)) found.set(line, index + 1);
+  });
+  return found;
+});
+
+/** The mark of something odd, at the left upper corner of a node. */
+export function oddMark(node: SVGElement, { sign, words }: Odd): SVGElement {
+  const { x, y } = boxOf(node) ?? { x: 0, y: 0 };
+  const width = 10 + 8 * sign.length;
+  return svgElement(
+    "g", { class: "gv-odd" },
+    svgElement("title", {}, words),
+    svgElement("rect", { x: x - 6, y: y - 9, width, height: 17, rx: 8 }),
+    svgElement("text", { x: x - 6 + width / 2, y: y + 4, "text-anchor": "middle", "font-size": 11.5 }, sign),
+  );
+}
