@@ -830,8 +830,9 @@
   flex: 1;
   min-width: 0;
   line-height: 18px;
-  overflow-wrap: anywhere;
-  white-space: pre-wrap;
+  overflow: hidden;
+  text-overflow: ellipsis;
+  white-space: pre;
 }
 .gv-code-line .gv-number {
   min-width: 22px;
@@ -1081,6 +1082,35 @@
 .gv-graph .node.group .stop {
   fill: var(--gv-wrong);
   stroke: var(--gv-bg);
+}
+.gv-graph .gv-edge-norm {
+  display: none;
+  font-weight: 600;
+}
+.gv-norms .edge[data-normed] .gv-edge-norm {
+  display: inline;
+}
+.gv-norms .edge[data-normed] text {
+  transform: translateY(-6.5px);
+}
+.gv-norms .edge[data-normed][data-level] text {
+  transform: translateY(-13px);
+}
+.gv-norms .edge[data-normed] > path {
+  stroke-width: calc(0.7px + 3.6px * var(--gv-size));
+}
+.gv-norms .edge[data-odd] > path {
+  stroke-dasharray: 2 3;
+}
+.gv-graph .node .gv-odd rect {
+  fill: var(--gv-wrong);
+  stroke: var(--gv-bg);
+  stroke-width: 1.4;
+  stroke-dasharray: none;
+}
+.gv-graph .node .gv-odd text {
+  fill: var(--gv-bg);
+  font-weight: 600;
 }
 
 /* src/views/graph/clusters.css */
