@@ -102,6 +102,8 @@ def _wanted(trace: Trace) -> Iterator[_Wanted]:
     yield from (_Wanted("paths", [f"{outermost}{blob}"], [0], share=0.6) for blob in dict.fromkeys(added))
     checks = list(_checks(trace, outermost))
     yield from (check._replace(share=0.6) for check in checks)
+    single = {f"{outermost}{name}@0" for name in trace.gradients}.difference(f"{outermost}{blob}" for blob in added)
+    yield from (_Wanted("ledger", [word], at) for word, at in _touched(trace) if word in single)
     yield _Wanted("state", [], list(range(count + 1)))
     yield from (_Wanted("diff", [at - 1], [at], at + 1) for at in range(1, count + 1))
     yield from checks

@@ -37,7 +37,6 @@ def test_a_check_is_a_light_with_the_numbers_behind_it(host: Host) -> None:
     view = host.show(skip_connection)
     view.run_to("Accumulated")
     panel = view.open_tab("Check")
-    view.press_button("Check the rule of FC #2")
     expect(panel.locator(".gv-light").first).to_contain_text(re.compile("agree (exactly|to )"))
     summary = panel.locator("summary").first
     summary.focus()
@@ -129,7 +128,6 @@ def test_an_answer_is_waited_for_while_stepping_goes_on(host: JupyterHost) -> No
     view.run_to("RuleApplied")
     view.run_to("Gated")
     panel, at = view.open_tab("Check"), view.now()
-    view.press_button("Check the rule of Gated #0")
     expect(panel).to_contain_text("asking the kernel…")
     # A question that waits for another one is forgotten with its place.
     host.expect_in_python("reached.is_set()")

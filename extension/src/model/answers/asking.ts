@@ -11,7 +11,7 @@ export type Verb = "over" | "back_over" | "into" | "out" | "run_to" | "continue_
 /** Has the session do something, where the question comes from; see gradviz/notebook/asking.py. */
 export type Deed = "to_ssa" | "save";
 
-type Name = Verb | Deed | "why_none" | "provenance" | "versions" | "check" | "checkable" | "state" | "paths" | "diff" | "numbers";
+type Name = Verb | Deed | "why_none" | "provenance" | "versions" | "check" | "checkable" | "state" | "paths" | "ledger" | "diff" | "numbers";
 
 /** A method of the session, asked at a position; the session stays where it is. */
 export interface Question {

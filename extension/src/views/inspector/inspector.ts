@@ -11,7 +11,7 @@ import { button, element, quiet, refill } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
 import { createBreakpoints, watchCards, watchForm } from "./marks";
 import { ledgerCard, ledgerList, ledgersFor, mergeCard, mergeFor } from "./ledger";
-import { answerCard, changesSince, checkCards, pathsCard, shownReply, versionsCards, whyCards } from "./questions";
+import { answerCard, changesSince, checkCards, pathsCard, singleCard, shownReply, versionsCards, whyCards } from "./questions";
 import { roundChoice } from "./rounds";
 import { ruleCard, type Chosen as ChosenOfRule } from "./rule";
 import { stateCards } from "./state";
@@ -206,8 +206,9 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
     const cards = [...(merge ? [mergeCard(trace, merge)] : []), ...ledgers.map((ledger) => ledgerCard(trace, ledger, position, lesson.isOn, navigation.go))];
     const added = ledgers[0];
     const about = added ? { blob: added.blob, subnet: added.subnet, frame: added.frame } : { blob: subject(found), subnet, frame };
-    const paths = about.blob === undefined ? [] : pathsCard(asking, { ...about, blob: about.blob }, position);
-    return [...(cards.length > 0 ? cards : [ledgerList(trace, known, navigation.go)]), ...paths];
+    const place = about.blob === undefined ? null : { ...about, blob: about.blob };
+    if (cards.length === 0 && place) cards.push(...singleCard(asking, place, position));
+    return [...(cards.length > 0 ? cards : [ledgerList(trace, known, navigation.go)]), ...(place ? pathsCard(asking, place, position) : [])];
   }
 
   return {

@@ -6,7 +6,7 @@ import type { Answers, Block, Question, Reply } from "../../model/answers/asking
 import { currentEvent, forwardLine, pathOf } from "../../model/recording/cursor";
 import { forwardOf, linesById, numberOf, subnetOf } from "../../model/recording/lines";
 import { lengthOf } from "../../model/recording/lookup";
-import { makerOf, valueAt, type Place } from "../../model/recording/values";
+import { gradientsOf, makerOf, valueAt, type Place } from "../../model/recording/values";
 import type { Line, Scalar, Trace } from "../../model/schema";
 import { button, element, linkButton, quiet, type Child } from "../elements/dom";
 import { keepKeys } from "../elements/controls";
@@ -183,16 +183,16 @@ export function checkCards(asking: Asking, place: Place | null, selected: string
   if ((line && !isOpen(line.inputs, { subnet, frame })) || (place && !isOpen([place.blob], place))) return heldBack("these gradients are computed");
   if (line) {
     const name = `#${numberOf(line)}`;
-    cards.push(checkCard(asking, `Check the rule of ${line.type} ${name}`, asked(trace, { blob: name, subnet, frame }), position));
+    cards.push(checkCard(asking, "", asked(trace, { blob: name, subnet, frame }), position));
   }
   if (place) cards.push(checkCard(asking, `Check the whole gradient of ${place.blob}`, asked(trace, place), position));
   return cards.length > 0 ? cards : [quiet("This event is about no operator and no blob.")];
 }
 
-/** A button that checks, or what came of it; where nothing can be checked, why. */
+/** What came of a check, which without a label is made at once, else by a button; where nothing can be checked, why. */
 function checkCard(asking: Asking, label: string, word: string, position: number): HTMLElement {
   const check: Question = { question: "check", arguments: [word], position };
-  const ask = (): HTMLElement => onDemand(asking, label, check, shownCheck);
+  const ask = (): HTMLElement => (label === "" ? answerCard(asking, check, shownCheck) : onDemand(asking, label, check, shownCheck));
   if (asking.answers.known(check)) return ask();
   const isPossible = (reply: Reply): boolean => "blocks" in reply && reply.data?.["problem"] === "";
   return answerCard(asking, { ...check, question: "checkable" }, (_, reply) => (isPossible(reply) ? [ask()] : shownReply(asking, reply)));
@@ -247,6 +247,13 @@ export function changesSince(asking: Asking, position: number): HTMLElement[] {
   });
   keepKeys(field);
   return [form, place];
+}
+
+/** The ledger of a blob whose one gradient has come by a position, of which no sum tells; nothing of other blobs. */
+export function singleCard(asking: Asking, place: Place, position: number): HTMLElement[] {
+  const arrived = gradientsOf(asking.trace, place.subnet, place.blob).filter(({ at }) => at <= position);
+  if (arrived.length !== 1 || (asking.isVeiled() && !isSettled(asking.trace, [place.blob], place, position))) return [];
+  return [answerCard(asking, { question: "ledger", arguments: [asked(asking.trace, place)], position })];
 }
 
 export function pathsCard(asking: Asking, place: Place, position: number): HTMLElement[] {
