@@ -7,7 +7,7 @@ import dis
 import linecache
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -60,15 +60,14 @@ def lines_of(file: str) -> list[str]:
 def line_at(code: CodeType, instruction: int) -> CodeLine:
     """The line on which an instruction of a code object stands, by its offset in bytes."""
     # Equal code may stand in several files, at the same lines, and a cell may run again.
-    path = code.co_filename
-    return _line(path, named(path), _number(code, instruction))
+    path, numbers = code.co_filename, _numbers(code)
+    number = numbers[instruction // 2] if 0 <= instruction // 2 < len(numbers) else None
+    return _line(path, named(path), number or code.co_firstlineno)
 
 
-@lru_cache(10_000)
-def _number(code: CodeType, instruction: int) -> int:
-    positions = list(code.co_positions())
-    number = positions[instruction // 2][0] if 0 <= instruction // 2 < len(positions) else None
-    return number or code.co_firstlineno
+@lru_cache(1000)
+def _numbers(code: CodeType) -> Sequence[int | None]:
+    return [position[0] for position in code.co_positions()]
 
 
 @lru_cache(10_000)
@@ -88,7 +87,7 @@ def stored(code: CodeType, instruction: int) -> str:
 @lru_cache(1000)
 def _stores(code: CodeType) -> Mapping[int, str]:
     found: dict[int, str] = {}
-    every = [*dis.get_instructions(code)]
+    every = [one for one in dis.get_instructions(code) if one.opname != "EXTENDED_ARG"]
     for at, (one, after) in enumerate(pairwise(every)):
         name = ""
         if after.opname in _STORES:

@@ -67,6 +67,16 @@ def test_of_several_outputs_only_those_that_were_handed_out_are_called_so():
     assert line.outputs == ["moments@0", "spread@0"]
 
 
+def test_names_and_lines_of_long_code_are_known_to_its_end():
+    count = 400  # a variable beyond the first 256 takes another instruction
+    chain = "\n".join(f"a{number + 1} = F.tanh(a{number})" for number in range(count))
+    scope = {"F": F, "a0": leaf()}
+    exec(compile(chain, "chain.py", "exec"), scope)
+    forward = gradviz.debug(scope[f"a{count}"]).trace().forward
+    assert [line.outputs[0] for line in forward] == [f"a{number + 1}@0" for number in range(count)]
+    assert [line.code.number for line in forward] == [number + 1 for number in range(count)]
+
+
 def test_what_a_function_returns_at_once_keeps_the_name_of_its_operator():
     def squashed(x):
         return F.tanh(x)
