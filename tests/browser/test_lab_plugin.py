@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 import gradviz
+from gradviz.debugger.document.schema import VERSION
 from tests.browser.lab_page import START, LabPage
 from tests.browser.view import View, box
 
@@ -259,7 +260,7 @@ def test_a_double_click_opens_a_recording_and_of_a_file_that_cannot_be_read_it_s
     text = recording.read_text()
     damaged = {
         "truncated": text[: len(text) // 2],
-        "version 99": text.replace('"version":2', '"version":99'),
+        "version 99": text.replace(f'"version":{VERSION}', '"version":99'),
         "is not a gradviz trace": "{}",
     }
     for number, content in enumerate(damaged.values()):

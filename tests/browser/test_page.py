@@ -108,6 +108,7 @@ def test_the_switch_turns_the_colours_and_the_system_decides_until_then(opened: 
     page = opened(page_of(lesson()))
     switch = page.get_by_role("button", name="Dark colours")
     colour = "getComputedStyle(document.querySelector('.gv-frame')).backgroundColor"
+    expect(page.locator(".gv-frame")).to_be_visible()
     light = page.evaluate(colour)
     expect(switch).to_have_attribute("aria-pressed", "false")
     page.emulate_media(color_scheme="dark")

@@ -66,7 +66,7 @@ export function createOverview(look: (x: number, y: number) => void) {
       nodes = parts.filter(hasPlace);
       size = drawing;
       across = (WIDTH - 2 * MARGIN) / size.width;
-      down = Math.min(LARGEST, (strip.clientHeight - 2 * MARGIN) / size.height);
+      down = Math.max(0, Math.min(LARGEST, (strip.clientHeight - 2 * MARGIN) / size.height));
       mark();
     },
     /** The nodes look different than before. */

@@ -117,7 +117,7 @@ export function createViewport(drawing: Pictured) {
     resize(restingScale());
     overview.draw(drawing.parts, svg.viewBox.baseVal);
     const spare = (pane.clientHeight - height * scale) / 2;
-    put(beside(middleOfLanes(svg) ?? width / 2), 0, room() / 2, Math.max(spare, MARGIN));
+    put(beside(middleOfLanes(svg) ?? width / 2), 0, room() / 2, spare >= 0 ? spare : MARGIN);
     follow(...followed, false);
   }
 
