@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..operators import is_constant
 from ..operators.registry import Gradients
 from ..program import Device, Gradient, GradientError, NetDef, Operator
-from ..program.control_flow import INNER_GRADIENT, Do, Fault, reads_from_outside, scopes_in, take_apart
+from ..program.control_flow import DUPLICATE, INNER_GRADIENT, Do, Fault, reads_from_outside, scopes_in, take_apart
 from ..program.operator import parts_of
 from .accumulation import densified
 from .nesting import Attempt, Nesting
@@ -128,7 +128,7 @@ def dedupe_g_output(op: Operator, g_output: Gradients) -> tuple[list[Operator], 
     bound = {*op.inputs, *op.outputs}
     for output, gradient in zip(op.outputs, g_output, strict=True):
         if gradient in bound:
-            copy = f"{output}_{gradient}_DEDUP"
+            copy = f"{output}_{gradient}{DUPLICATE}"
             copies.append(Operator("Copy", [str(gradient)], [copy]))
             gradient = copy
         elif gradient is not None:

@@ -25,6 +25,9 @@ INNER_GRADIENT = "/_DO_OPERATOR_INNER_GRAD_"
 INNER_RESULT = "/_DO_OPERATOR_INNER_GRAD_COPY_"
 """Ends the name of a gradient that leaves such a net."""
 
+DUPLICATE = "_DEDUP"
+"""In the name of a gradient's copy for one of several outputs that it arrives at."""
+
 RUNNING_SUM = "/_DO_OPERATOR_INNER_GRAD_SUM_"
 """Ends the name of a sum over iterations in the net of a loop's backward pass, after the name of the inner blob."""
 

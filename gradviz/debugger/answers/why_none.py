@@ -14,7 +14,7 @@ import msgspec
 
 from ...gradient.ir import NO_OUTPUT_GRADIENT
 from ...operators import is_constant
-from ...program.control_flow import NETS
+from ...program.control_flow import DUPLICATE, NETS
 from ...program.events import Failed, Skipped
 from ..journal import Statement, Writing
 from ..steering import CursorError
@@ -380,5 +380,20 @@ def _on_the_way(view: NetView, found: Sequence[Writing]) -> Asked:
     blob = found[-1]
     if blob.statement is None:
         return Asked(view, blob, "")
+    if blob.statement.role == "duplicate":
+        return _duplicate(view, blob, blob.statement)
     said = f"{view.named(blob)} is the gradient of no blob: {name_of(blob.statement)} makes it for the backward pass."
     return Asked(view, blob, said)
+
+
+def _duplicate(view: NetView, copy: Writing, copying: Statement) -> Asked:
+    """The copy of a gradient for one of several outputs that it arrives at."""
+    [gradient] = copying.inputs
+    owner = view.net.forward[copying.of or 0]
+    output = next(one for one in owner.outputs if copy.name.startswith(f"{one.name}_{gradient.name}{DUPLICATE}"))
+    arrives = "is a blob of" if gradient in {*owner.inputs, *owner.outputs} else "arrives at several blobs of"
+    said = (
+        f"{view.named(copy)} is the gradient of {view.named(output)}, a copy of {view.named(gradient)}: that {arrives} "
+        f"{name_of(owner)}, and in its backward net each output needs a gradient of its own."
+    )
+    return Asked(view, output, said)

@@ -12,14 +12,11 @@ from functools import cached_property
 from operator import itemgetter
 
 from ...program import Gradient, Operator
-from ...program.control_flow import NETS, RUNNING_SUM, kept_inputs, renamed
+from ...program.control_flow import DUPLICATE, NETS, RUNNING_SUM, kept_inputs, renamed
 from ...program.events import Accumulated, Deduplicated, HookRan, RuleApplied, Seeded
 from ...program.operator import parts_of
 from ..document import Role
 from .statements import AT_THE_END, Reading, Statement, Writing
-
-DUPLICATE = "_DEDUP"
-"""In the name of a gradient's copy for one of several outputs that it arrives at."""
 
 Hops = dict[int, tuple[str, int | None]]
 """Forward operator -> the blob and the operator that it reaches a y through, None when the blob is the y."""

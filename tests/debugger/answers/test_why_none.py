@@ -327,3 +327,27 @@ def test_ways_go_on_in_loops():
 def test_an_output_of_a_nested_net_at_which_nothing_arrives_is_told():
     operators = [scope(), do("x w", "y z", op("Tanh", "x", "z"), op("Mul", "w w", "y"))]
     assert "no gradient arrives at z@1 from around this net" in str(proof(operators, ["y"], "x"))
+
+
+def test_a_copy_for_one_of_several_outputs_says_whose_gradient_it_is_and_why_it_was_copied():
+    net = Net()
+    with net.Do(outputs=["u", "v"]):
+        net.Tanh("x", "u")
+        net.Sigmoid("x", "v")
+    net.Sum(["u", "v"], "s")
+    net.SumElements("s", "loss")
+    session = recorded(net, x=[1.0, 2.0])
+    session.finish()
+    view = session.why_none("v_s_grad_DEDUP")
+    assert view.status == "has one"
+    said = "is the gradient of v@0, a copy of s_grad@0: that arrives at several blobs of Do #1"
+    assert said in str(view)
+
+
+def test_a_blob_that_was_given_as_a_gradient_is_copied_where_the_net_has_it_too():
+    net = Net()
+    with net.Do(outputs=["u"]):
+        net.Tanh("x", "u")
+    session = recorded(net, {"u": "x"}, x=[1.0, 2.0])
+    session.finish()
+    assert "is the gradient of u@0, a copy of x@0: that is a blob of Do #1" in str(session.why_none("u_x_DEDUP"))
