@@ -5,19 +5,20 @@ from threading import Event
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
 import gradviz
 from tests.debugger import loops
 from tests.drawing.nested import Built, loop, workspace
 
-Build = Callable[[], Built | gradviz.Variable]
-"""A function of a module: a net, what to differentiate and what to run it on, or what came of define-by-run code."""
+Build = Callable[[], Built | gradviz.Variable | Tensor]
+"""A function of a module: a net, what to differentiate and what to run it on, or what came of code."""
 
 
 def record(build: Build) -> gradviz.Session:
     """A new recording, at its start."""
     built = build()
-    if isinstance(built, gradviz.Variable):
+    if not isinstance(built, tuple):
         return gradviz.debug(built)
     net, ys, ws = built
     return gradviz.debug(net, ys, workspace=ws)

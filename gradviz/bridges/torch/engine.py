@@ -12,7 +12,7 @@ import torch
 from torch.autograd.graph import Node
 
 from ...debugger.journal import Budget, Folder, Progress, Recording, agreed
-from ...program import GradientError
+from ...program import GradientError, GradvizError
 from ...program.errors import code, count_of, listed
 from ...program.events import Accumulated, Failed
 from ...runtime.store import Store
@@ -20,8 +20,9 @@ from ...runtime.watched import Journal, uncollected
 from .again import Again
 from .capture import captures, tensors_on
 from .copies import Copies
+from .doctor import findings, first_sentence
 from .flow import users
-from .graph import Graph, Tensor, saved_by
+from .graph import Graph, Tensor, described, saved_by
 from .names import Called, called_in, hooks_on, named
 from .origins import origins
 from .run import run
@@ -136,7 +137,7 @@ class Pass:
     def run(self, notes: Notes | None = None, stand: Stand | None = None) -> Notes:
         """Let the engine go backward; the arguments are those of `run`."""
         tensors = [tensor for one in self._tensors if (tensor := one()) is not None]
-        return run(
+        notes = run(
             self.graph,
             self._roots,
             [seed.gradient.tensor for seed in self._seeds],
@@ -147,6 +148,8 @@ class Pass:
             notes=notes,
             stand=stand,
         )
+        notes.error = notes.error and _explained(notes.error)
+        return notes
 
     def called(self, frame: FrameType | None) -> Called:
         """What captures and the user's code call tensors; `frame`: of whoever has been called from there."""
@@ -207,10 +210,13 @@ def _check(roots: Sequence[Any], gradients: Sequence[Any]) -> None:
             raise _bad_ys(f"The gradient is {given}, and the tensor {described(root)}.", "Give a tensor of its shape.")
 
 
-def described(tensor: Tensor) -> str:
-    """``3 x 4 float32``."""
-    shape = " × ".join(map(str, tensor.shape)) or "a single"
-    return f"{shape} {str(tensor.dtype).removeprefix('torch.')}"
+def _explained(error: Exception) -> Exception:
+    """An error of the engine in the words of the doctor, where that knows it."""
+    found = None if isinstance(error, GradvizError) else findings(error)
+    if not found:
+        return error
+    message = f"{found[0].sentence} PyTorch says: {first_sentence(str(error)).removesuffix('.')}."
+    return GradientError(message, kind="engine_failed", ways_out=found[0].ways_out)
 
 
 def _bad_ys(message: str, *ways_out: str) -> GradientError:

@@ -430,3 +430,9 @@ def _ordered(nodes: list[Node]) -> list[Node]:
             if not waits_for[reader]:
                 heappush(free, (number_of(reader), place[reader]))
     return ordered
+
+
+def described(tensor: Tensor) -> str:
+    """``3 x 4 float32``."""
+    shape = " × ".join(map(str, tensor.shape)) or "a single"
+    return f"{shape} {str(tensor.dtype).removeprefix('torch.')}"

@@ -118,6 +118,19 @@ def test_a_hook_that_raises_is_the_last_event_and_hooks_of_ours_are_gone():
     assert w.grad.tolist() == [18, 18, 18]
 
 
+def test_who_overwrote_what_the_pass_needs_is_named_with_the_line_and_the_ways_out():
+    x = torch.tensor([0.5, -1.0], requires_grad=True)
+    with gradviz.torch.capture():
+        a = torch.sigmoid(x)
+        a.mul_(2)
+        loss = a.sum()
+    failed = gradviz.debug(loss).events[-1]
+    line = test_who_overwrote_what_the_pass_needs_is_named_with_the_line_and_the_ways_out.__code__.co_firstlineno + 4
+    assert failed.message.startswith(f"`a` is overwritten by `mul_()` in test_bad_input.py:{line} after `sigmoid`")
+    assert "PyTorch says: one of the variables needed for gradient computation" in failed.message
+    assert "Write into a copy: clone() it first." in failed.ways_out
+
+
 def test_what_was_written_into_since_is_not_shown_as_recorded():
     model, loss = classified(mlp(), 5, 6)
     session = gradviz.debug(loss, write=True)

@@ -52,7 +52,7 @@ export function createMarking(trace: Trace, drawing: Drawing, drawnAs: (id: stri
       const accumulating = state === "new" && isSum(event) ? " accumulating" : "";
       const obstacle = node.lines.some((line) => faultAt(trace, line.id, position)) ? " obstacle" : "";
       setClasses(node, `node ${node.lines[0].role}${state === "past" ? "" : ` ${state}`}${accumulating}${run}${obstacle}`);
-      markOdd(node, node.lines.map((line) => oddAt(trace, line, position)).find((odd) => odd !== null) ?? null);
+      markOdd(node, oddAt(trace, node.lines, position));
     }
     marked.push(...groups.show(position, touched, nodes));
     for (const edge of reached) {

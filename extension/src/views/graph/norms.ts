@@ -8,7 +8,7 @@ import { endOf, memoized, memoizedByText } from "../../model/recording/lookup";
 import type { Line, Scalar, Trace } from "../../model/schema";
 import { svgElement } from "../elements/dom";
 import { counted, DIGITS, quantity } from "../elements/numbers";
-import { boxOf, pathOf, type Drawing } from "./drawing/svg";
+import { boxOf, pathOf, type Drawing, type Point } from "./drawing/svg";
 import { linesAt, pointsOf } from "./labels";
 
 /** Between the lines of a label. */
@@ -86,9 +86,16 @@ function line(edge: Element): SVGElement | undefined {
   const at = { x: last.getAttribute("x") ?? 0, y: Number(last.getAttribute("y")) + LINE };
   const text = svgElement("text", { class: "gv-edge-norm", ...at, "text-anchor": last.getAttribute("text-anchor") ?? "start" });
   last.after(text);
-  const points = pointsOf(pathOf(edge));
-  edge.toggleAttribute("data-level", points[0]?.[1] === points.at(-1)?.[1]);
+  edge.toggleAttribute("data-level", isCrossed(pointsOf(pathOf(edge)), Number(at.x), at.y));
   return text;
+}
+
+/** Whether an edge runs level where the line of text would stand that begins at a point. */
+function isCrossed(points: Point[], x: number, y: number): boolean {
+  return points.some(([end, height], index) => {
+    const [begin, before] = points[index - 1] ?? [end, NaN];
+    return height === before && Math.abs(height - (y - LINE / 2)) < LINE && Math.min(begin, end) <= x + LINE && x <= Math.max(begin, end);
+  });
 }
 
 /** What is odd about an operator, on its mark and in words. */
@@ -97,8 +104,19 @@ export interface Odd {
   words: string;
 }
 
-/** What is odd about an operator at a position; null: nothing. */
-export function oddAt(trace: Trace, line: Line, position: number): Odd | null {
+/** What is odd at a position about an operator, or about one of those that are drawn folded in it; null: nothing. */
+export function oddAt(trace: Trace, [own, ...folded]: [Line, ...Line[]], position: number): Odd | null {
+  for (const line of [own, ...folded]) {
+    const odd = oddNumbers(trace, line, position);
+    // What is folded fills with zeros, and ends where nobody wants its gradient: nothing is odd about that.
+    if (odd && (line === own || odd.sign !== "0")) return odd;
+  }
+  const cut = own.role === "forward" ? cutsOf(trace).get(own.id) : undefined;
+  return cut !== undefined && cut <= position ? { sign: "✂", words: "No gradient passes" } : null;
+}
+
+/** What is odd about the values that an operator has computed. */
+function oddNumbers(trace: Trace, line: Line, position: number): Odd | null {
   for (const blob of line.outputs) {
     const value = gradientAt(trace, { subnet: subnetOf(line.id), gradient: blob }, position);
     if (!value) continue;
@@ -106,8 +124,7 @@ export function oddAt(trace: Trace, line: Line, position: number): Odd | null {
     if (value.inf > 0) return { sign: "∞", words: `${value.inf} infinite in ${blob}` };
     if (line.role !== "forward" && value.size > 0 && value.zero === value.size) return { sign: "0", words: `${blob} is zero: ${counted(value.size, "element")}` };
   }
-  const cut = line.role === "forward" ? cutsOf(trace).get(line.id) : undefined;
-  return cut !== undefined && cut <= position ? { sign: "✂", words: "No gradient passes" } : null;
+  return null;
 }
 
 /** Since when it is known of a forward operator that no gradient passes it. */

@@ -100,7 +100,9 @@ export function createViewport(drawing: Pictured) {
   function restingScale(): number {
     const whole = wholeScale();
     if (whole >= readable) return Math.min(whole, Math.max(NATURAL, readable));
-    return Math.min(Math.max((pane.clientWidth - WIDTH) / LANES, readable), ROOMY * readable);
+    const beside = pane.clientWidth - WIDTH;
+    const across = beside / width >= readable ? beside / width : beside / LANES;
+    return Math.min(Math.max(across, readable), ROOMY * readable);
   }
 
   /** All of the drawing; again: back to what can be read. */

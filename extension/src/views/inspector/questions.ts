@@ -8,7 +8,7 @@ import { forwardOf, linesById, numberOf, subnetOf } from "../../model/recording/
 import { lengthOf } from "../../model/recording/lookup";
 import { gradientsOf, makerOf, valueAt, type Place } from "../../model/recording/values";
 import type { Line, Scalar, Trace } from "../../model/schema";
-import { button, element, linkButton, quiet, type Child } from "../elements/dom";
+import { button, code, element, linkButton, quiet, type Child } from "../elements/dom";
 import { keepKeys } from "../elements/controls";
 import type { Navigation } from "../elements/navigation";
 import { quantity } from "../elements/numbers";
@@ -120,8 +120,12 @@ function cards({ title, head, rows, foot }: Grid, linked: (text: string) => Chil
 
 const NAMED = /event (\d+)|#(\d+)|[^\s,;:()"]+@\d+/g;
 
-/** A text in which events, operators and blob versions of the outermost net lead there. */
-function withLinks({ trace, navigation }: Asking, text: string): Child[] {
+/** A text in which events, operators and blob versions of the outermost net lead there; what is between backticks is code. */
+function withLinks(asking: Asking, text: string): Child[] {
+  return text.split("`").flatMap((part, index) => (index % 2 === 0 ? linkedNames(asking, part) : code(part)));
+}
+
+function linkedNames({ trace, navigation }: Asking, text: string): Child[] {
   const children: Child[] = [];
   let done = 0;
   for (const match of text.matchAll(NAMED)) {

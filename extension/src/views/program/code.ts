@@ -178,7 +178,7 @@ export function createCode(trace: Trace, navigation: Navigation) {
 const NORM = "the norm of the gradient of what the last operator of the line made; in a loop, of its last run";
 
 /** Pixels of the longest bar. */
-const BAR = 36;
+const BAR = 22;
 
 function itemsOf(trace: Trace, file: string): Item[] {
   const called = calledIn(trace);

@@ -14,11 +14,11 @@ from ..flow import users
 from ..graph import Tensor, kept_by
 from .case import Case
 from .diagnosis import Diagnosis, Finding
-from .errors import DISABLED, findings
+from .errors import DISABLED, findings, first_sentence
 from .no_loss import no_tensor
 from .rules import RULES
 
-__all__ = ["Diagnosis", "Finding", "diagnose", "explain"]
+__all__ = ["Diagnosis", "Finding", "diagnose", "explain", "findings", "first_sentence"]
 
 
 def diagnose(

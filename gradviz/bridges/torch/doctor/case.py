@@ -19,9 +19,8 @@ from ....program import GradvizError
 from ....program.code_line import CodeLine, line_at, stored
 from ....program.errors import code, listed
 from ..capture import REMEMBERED, Module, capture, captures, tensors_on, whole
-from ..engine import described
 from ..flow import Call, Seen, Step, look_up, sources_of, storage_of, variables_of
-from ..graph import Graph, Output, Tensor, is_freed, number_of, output_of, type_of
+from ..graph import Graph, Output, Tensor, described, is_freed, number_of, output_of, type_of
 from ..origins import Origin, origins
 from ..run import run
 from ..watch import Notes, Visit

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from torch.autograd.graph import Node
 
 from ....program.errors import code, listed
-from ..engine import described
 from ..flow import PASSES, Step, look_up, storage_of
-from ..graph import Raw, Tensor, is_freed, kept_by
+from ..graph import Raw, Tensor, described, is_freed, kept_by
 from .case import Case, in_line, where
 from .diagnosis import Finding
 from .reach import slice_of

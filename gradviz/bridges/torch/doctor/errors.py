@@ -121,7 +121,13 @@ class Meaning(NamedTuple):
     def found(self, scene: Scene, sentence: str, *ways_out: str, names: Sequence[str] = ()) -> Iterator[Finding]:
         """What is found, in one sentence, with what PyTorch says."""
         yield Finding(
-            self.kind, sentence, tuple(names), scene.line, True, (f"PyTorch says: {_first(scene)}",), ways_out
+            self.kind,
+            sentence,
+            tuple(names),
+            scene.line,
+            True,
+            (f"PyTorch says: {first_sentence(scene.message)}",),
+            ways_out,
         )
 
 
@@ -155,9 +161,9 @@ def _says(sentence: str, *ways_out: str) -> Callable[[Meaning, Scene, Case | Non
     return plainly
 
 
-def _first(scene: Scene) -> str:
-    """The first sentence of a message."""
-    return re.split(r"(?<=[a-z)\].])(?:\. |\n)", scene.message, maxsplit=1)[0].strip()
+def first_sentence(message: str) -> str:
+    """What PyTorch says, without its hints."""
+    return re.split(r"(?<=[a-z)\].])(?:\. |\n)", message, maxsplit=1)[0].strip()
 
 
 def _leaf_in_place(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator[Finding]:
@@ -230,7 +236,7 @@ def _own_backward(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator
         line = line_of(nodes[0]._forward_cls.backward) if nodes else None  # type: ignore[attr-defined]
     line = line or scene.line
     got = re.search(r"at index (\d+) - (.*)", scene.message)
-    how = f"for its input {got[1]}: {got[2].strip().rstrip('.')}" if got else _first(scene)
+    how = f"for its input {got[1]}: {got[2].strip().rstrip('.')}" if got else first_sentence(scene.message)
     found = meaning.found(
         scene,
         f"The backward of {code(name or 'a Function')}{where(line)} returns a gradient that does not fit {how}.",

@@ -893,7 +893,7 @@
   gap: 5px;
   align-items: center;
   justify-content: flex-end;
-  width: 98px;
+  width: 80px;
   height: 18px;
   padding-left: 6px;
   color: var(--gv-backward);

@@ -1,0 +1,156 @@
+"""What people ask of a backward pass, and how few actions lead to each answer: a click, a key or a typed line."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from playwright.sync_api import Locator, expect
+
+import gradviz
+from gradviz.bridges.torch import capture
+from tests.browser.hosts import Host, JupyterHost, on_a_page, with_kernels
+from tests.browser.programs import Build, gated, negative_logarithm, skip_connection
+from tests.browser.test_refused import relu_in_place
+from tests.browser.view import View
+from tests.drawing.nested import Built, shared_gradient, workspace
+
+
+def cut_off() -> Built:
+    """No gradient passes the operator in the middle."""
+    net = gradviz.Net("cut off")
+    net.Tanh("x", "h")
+    net.StopGradient("h", "fixed")
+    net.Mul(["fixed", "w"], "product")
+    net.SumElements("product", "loss")
+    return net, ["loss"], workspace({"x": torch.ones(3).numpy(), "w": torch.ones(3).numpy()})
+
+
+def written_into() -> torch.Tensor:
+    """The gradient of the sigmoid needs its output, which a line behind it multiplies in place."""
+    x = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
+    with capture():
+        a = torch.sigmoid(x)
+        b = torch.exp(a)
+        a.mul_(2)
+        return (a + b).sum()
+
+
+class Person:
+    """Who asks, with a mouse and a keyboard.
+
+    Attributes:
+        actions: how many it took so far.
+    """
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self.actions = 0
+
+    def click(self, what: Locator) -> None:
+        self.actions += 1
+        what.click()
+
+    def press(self, key: str) -> None:
+        self.actions += 1
+        self.view.page.keyboard.press(key)
+
+    def run_to(self, target: str) -> None:
+        self.actions += 1
+        self.view.run_to(target)
+
+    def open_tab(self, name: str) -> Locator:
+        tabs = self.view.inspector
+        self.click(tabs.get_by_role("tab", name=name, exact=True))
+        return tabs.get_by_role("tabpanel", name=name)
+
+    def select(self, line: str) -> None:
+        """A line of the program, which stands in the widget's first pane."""
+        self.click(self.view.program.locator(".gv-line").filter(has_text=line).first)
+
+
+def rule_and_its_source(person: Person) -> None:
+    value = person.view.inspector.get_by_role("tabpanel", name="Value")
+    person.click(value.locator("summary").filter(has_text="Rule of SoftmaxWithLoss gradviz/operators/"))
+    expect(value.get_by_label("Rule of SoftmaxWithLoss")).to_contain_text("def ")
+
+
+def why_none(person: Person) -> None:
+    person.select("Tanh")
+    expect(person.open_tab("Why")).to_contain_text("StopGradient")
+
+
+def which_dominates(person: Person) -> None:
+    person.press("l")
+    ledger = person.view.inspector.get_by_role("tabpanel", name="Ledger")
+    first = ledger.get_by_role("row").filter(has_text="%").first
+    expect(first).to_contain_text("FCGradient #2")
+    expect(first).to_contain_text("94 %")
+
+
+def where_the_nan_was_born(person: Person) -> None:
+    person.run_to("NaN")
+    expect(person.open_tab("Why")).to_contain_text("Born in the forward pass, in #1 l@0 = Log(d@0)")
+
+
+def who_overwrote_which_version(person: Person) -> None:
+    versions = person.open_tab("Versions")
+    expect(versions).to_contain_text("a@0 is needed by the gradient of Sigmoid #1, and Relu #2 overwrites it.")
+
+
+def is_it_right(person: Person) -> None:
+    expect(person.open_tab("Check").locator(".gv-light").first).to_contain_text("agree")
+
+
+def what_iteration_3_saved(person: Person) -> None:
+    person.run_to("iteration 4")
+    value = person.view.inspector.get_by_role("tabpanel", name="Value")
+    person.click(value.get_by_role("button", name="scope@0").first)
+    entry = value.locator("details").filter(has_text="iteration 3 of While #2")
+    person.click(entry.locator("summary").first)
+    expect(entry.get_by_role("button", name="h@2", exact=True)).to_be_visible()
+    expect(entry).to_contain_text("2 × 1 · float64 · cpu")
+
+
+def why_a_copy(person: Person) -> None:
+    person.select("DEDUP")
+    expect(person.open_tab("Why")).to_contain_text("a copy of s_grad@0: that arrives at several blobs of Do #1")
+
+
+def which_line_overwrote_it(person: Person) -> None:
+    person.press("End")
+    expect(person.view.narration).to_contain_text("a is overwritten by mul_() in test_questions.py:")
+
+
+@on_a_page
+@pytest.mark.parametrize(
+    ("ask", "build", "start", "actions"),
+    [
+        (rule_and_its_source, skip_connection, "RuleApplied", 1),
+        (why_none, cut_off, "End", 2),
+        (which_dominates, skip_connection, "Accumulated", 1),
+        (where_the_nan_was_born, negative_logarithm, "", 2),
+        (who_overwrote_which_version, relu_in_place, "End", 2),
+        (is_it_right, skip_connection, "RuleApplied", 1),
+        (what_iteration_3_saved, gated, "", 3),
+        (why_a_copy, shared_gradient, "End", 2),
+        (which_line_overwrote_it, written_into, "", 1),
+    ],
+)
+def test_a_question_takes_so_many_actions(
+    host: Host, ask: Callable[[Person], None], build: Build, start: str, actions: int
+) -> None:
+    view = host.show(build)
+    if start:
+        view.press(start) if start == "End" else view.run_to(start)
+    view.focus()
+    person = Person(view)
+    ask(person)
+    assert person.actions <= actions
+
+
+@with_kernels
+def test_handing_it_out_takes_one(host: JupyterHost) -> None:
+    person = Person(host.show(skip_connection))
+    person.click(person.view.button("Hand out"))
+    expect(person.view.narration.get_by_role("link", name="skip connection.html")).to_be_visible()
+    assert person.actions == 1
