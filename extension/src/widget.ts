@@ -1,6 +1,6 @@
 // The notebook widget: an anywidget module around the debugger.
 
-import { createLine } from "./model/answers/asking";
+import { createLine, type Reply } from "./model/answers/asking";
 import { parseTrace } from "./model/document/parse";
 import { allLines } from "./model/recording/lines";
 import type { Marks } from "./model/schema";
@@ -8,7 +8,7 @@ import { messageOf, readMarks } from "./model/schema/reader";
 import { element } from "./views/elements/dom";
 import { counted } from "./views/elements/numbers";
 import { createDebugger, type DebuggerView } from "./views/shell/debugger";
-import { createLostNotice, createPatience, type LostNotice, type Patience } from "./views/shell/notices";
+import { createLostNotice, createPatience, RESTED, type LostNotice, type Patience, type Rested } from "./views/shell/notices";
 
 /** What the model holds: the traits of the same names in Python. */
 export interface State {
@@ -19,6 +19,9 @@ export interface State {
 
 /** The event that tells the element of the widget that it shows a debugger now. */
 export const SHOWN = "gradviz-shown";
+
+/** A widget rests that has stood at a position for so long, in milliseconds. */
+const REST = 1_000;
 
 /** What this module uses of an anywidget model. */
 export interface Model {
@@ -41,6 +44,13 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     model.send(message);
   });
   let view: DebuggerView | null = null;
+  let rest = 0;
+
+  function restAt(position: number): void {
+    clearTimeout(rest);
+    const still = (): Promise<Reply> => line.ask({ question: "still", arguments: [], position });
+    rest = window.setTimeout(() => el.dispatchEvent(new CustomEvent(RESTED, { bubbles: true, detail: { still } }) satisfies Rested), REST);
+  }
 
   /** Counts the documents: one that takes long is not shown any more when another one has come. */
   let turn = 0;
@@ -70,10 +80,15 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     else {
       const root = element("div");
       el.replaceChildren(lost.element, root);
-      view = createDebugger(root, trace, model.get("position"), { onPosition: position.later, onMarks: (marks) => report(model, lost, "marks", marks), ask: line.ask, hasWhole: model.isAlone !== true });
+      view = createDebugger(root, trace, model.get("position"), { onPosition: go, onMarks: (marks) => report(model, lost, "marks", marks), ask: line.ask, hasWhole: model.isAlone !== true });
     }
     showMarks();
     el.dispatchEvent(new Event(SHOWN));
+  }
+
+  function go(to: number): void {
+    position.later(to);
+    restAt(to);
   }
 
   /** Where a kernel tells them; else they are those of the document. */
@@ -84,7 +99,10 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
 
   const listeners = Object.entries({
     "change:trace": () => void showTrace(),
-    "change:position": () => view?.setPosition(model.get("position")),
+    "change:position": () => {
+      view?.setPosition(model.get("position"));
+      restAt(model.get("position"));
+    },
     "change:marks": showMarks,
     "msg:custom": line.hear,
   });
@@ -93,6 +111,7 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   return () => {
     turn++;
     for (const [name, listener] of listeners) model.off(name, listener);
+    clearTimeout(rest);
     position.cancel();
     lost.dispose();
     view?.dispose();

@@ -6,7 +6,8 @@ or             {"type": "answer", "id", "problem", "ways_out": [...]}
 
 `id` is the view's own, "question" a method of the session, which is asked at "position" and stays where it is. A `Verb`
 moves the session from there, and the answer is what there is to say of that. "save" writes a file, whose name the data
-has, see `saving`; after "to_ssa" the view shows the session that this gives. Blocks are rows of JSON:
+has, see `saving`; after "to_ssa" the view shows the session that this gives; of "still" the data are the `forms` that
+stay in the output where no widget lives. Blocks are rows of JSON:
 ["paragraph", text, is_title], ["bullets", items], ["grid", title, head, rows, foot].
 """
 
@@ -23,6 +24,7 @@ import msgspec
 from ..debugger import Cursor
 from ..debugger.answers import Answer, Block, Bullets, Grid, Paragraph, Questions
 from ..program import GradvizError
+from .output import forms
 from .saving import save
 from .session_protocol import Shown
 
@@ -36,13 +38,14 @@ Verb = Literal["over", "back_over", "into", "out", "run_to", "continue_", "rever
 
 _VERBS = get_args(Verb)
 
-Deed = Literal["save", "to_ssa"]
+Deed = Literal["save", "to_ssa", "still"]
 """Done at the position, to which the session moves."""
 
 _METHODS: dict[str, Callable[..., Any]] = {
     **{name: getattr(Cursor, name) for name in (*get_args(Name), *_VERBS)},
     "save": save,
     "to_ssa": lambda session: session.to_ssa(),
+    "still": forms,
 }
 _SIGNATURES = {name: inspect.signature(method) for name, method in _METHODS.items()}
 
@@ -95,9 +98,9 @@ def answered(session: Questions, question: Question) -> dict[str, Any]:
         return _problem(f"The question failed, which is a fault of gradviz: {type(error).__name__}: {error}.")
 
 
-def _done(result: Path | Shown) -> dict[str, Any]:
-    if isinstance(result, Shown):
-        return {"blocks": [], "data": None}
+def _done(result: Path | Shown | dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(result, Path):
+        return {"blocks": [], "data": result if isinstance(result, dict) else None}
     return {"blocks": [_row(Paragraph(f"Saved as {result}"))], "data": {"file": result.name}}
 
 

@@ -300,6 +300,11 @@ def reopen(lab: LabPage) -> Locator:
     return lab.output(1)
 
 
+LEFT_AT = """said => window.jupyterapp.shell.currentWidget.content.widgets[0].model.outputs.toJSON()[0]
+  .data["text/plain"].includes(said)"""
+"""Whether the output of the first cell, as it is saved, says where it was left."""
+
+
 def test_a_saved_notebook_finds_its_session_after_a_reload_and_without_a_kernel_shows_a_picture(lab: LabPage) -> None:
     lab.open_cells(SESSION + "session.step()\nsession")
     lab.run_cells(1)
@@ -315,9 +320,11 @@ def test_a_saved_notebook_finds_its_session_after_a_reload_and_without_a_kernel_
     widget.get_by_role("button", name="Step", exact=True).click(timeout=START)
     expect(widget).to_contain_text("event 2 /")
     expect(panel).to_contain_text("event 2 /")
+    lab.page.wait_for_function(LEFT_AT, arg="twice: event 2 of")
     output = reopen(lab)
     expect(output.locator("img:visible")).to_have_count(1, timeout=START)
-    expect(output).to_contain_text("twice: event 1 of")
+    expect(output).to_contain_text("twice: event 2 of")
+    expect(output.get_by_text("Run this cell to step on.")).to_be_visible()
     expect(output.get_by_text("Error displaying widget")).to_be_hidden()
     lab.shot("light")
     lab.page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})")

@@ -5,13 +5,13 @@
 import type { ISessionContext } from "@jupyterlab/apputils";
 import { MimeModel, type IRenderMimeRegistry } from "@jupyterlab/rendermime";
 import type { IRenderMime } from "@jupyterlab/rendermime-interfaces";
-import { JSONExt, type ReadonlyPartialJSONValue } from "@lumino/coreutils";
+import { JSONExt, type PartialJSONObject, type ReadonlyPartialJSONValue } from "@lumino/coreutils";
 import { Panel, Widget } from "@lumino/widgets";
 
 import { Signal } from "@lumino/signaling";
 
 import { element } from "../views/elements/dom";
-import { KERNEL_LOST } from "../views/shell/notices";
+import { KERNEL_LOST, RESTED, type Rested } from "../views/shell/notices";
 
 const SESSION = "application/vnd.gradviz.session+json";
 const WIDGET = "application/vnd.jupyter.widget-view+json";
@@ -73,6 +73,7 @@ class SessionOutput extends Panel implements IRenderMime.IRenderer {
     context?.statusChanged.connect(this.enliven, this);
     context?.statusChanged.connect((_, status) => ENDED.includes(status) && this.mourn());
     context?.kernelChanged.connect((_, { oldValue }) => oldValue && this.mourn());
+    this.node.addEventListener(RESTED, (event) => void this.keepStill(event as Rested));
     this.addClass("gradviz-lab-Output");
     this.picture.addClass("gradviz-lab-Picture");
     this.addWidget(this.picture);
@@ -142,8 +143,18 @@ class SessionOutput extends Panel implements IRenderMime.IRenderer {
     this.model.setData({ data: { ...rest, [SESSION]: { ...said(this.model), widget } } });
   }
 
+  /** Lets the output, and the notebook that is saved with it, show the position at which the widget rests. */
+  private async keepStill({ detail }: Rested): Promise<void> {
+    const reply = await detail.still();
+    const still = "blocks" in reply ? (reply.data as PartialJSONObject | null) : null;
+    if (this.isDisposed || !this.model || !still || (still[SESSION] as Said).id !== this.session) return;
+    this.model.setData({ data: { ...still, [SESSION]: { ...(still[SESSION] as Said), widget: said(this.model).widget } } });
+  }
+
   private draw(model: IRenderMime.IMimeModel): void {
-    this.picture.node.replaceChildren(...pictures(model), element("pre", {}, String(model.data["text/plain"] ?? "")));
+    const isWidget = (model.data[WIDGET] ?? said(model).widget) !== undefined;
+    const note = isWidget ? [element("p", { class: "gradviz-lab-StepOn" }, "Run this cell to step on.")] : [];
+    this.picture.node.replaceChildren(...note, ...pictures(model), element("pre", {}, String(model.data["text/plain"] ?? "")));
   }
 }
 

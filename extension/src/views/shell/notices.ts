@@ -1,9 +1,14 @@
 // What the widget says beside the debugger: that its kernel is gone, or what is being opened.
 
+import type { Reply } from "../../model/answers/asking";
 import { element } from "../elements/dom";
 
 /** The event by which a host tells a widget, somewhere inside of it, that its kernel is gone. */
 export const KERNEL_LOST = "gradviz-kernel-lost";
+
+/** The event of a widget that rests at a position: `still` asks for what is to be kept of it in the output. */
+export const RESTED = "gradviz-rested";
+export type Rested = CustomEvent<{ still: () => Promise<Reply> }>;
 
 const WORDS = "The kernel behind this is gone. Stepping goes on, over what was recorded; code in cells does not follow.";
 

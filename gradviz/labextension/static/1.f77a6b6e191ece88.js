@@ -2387,6 +2387,16 @@
   align-items: flex-start;
   overflow: auto;
 }
+.gradviz-lab-StepOn {
+  flex: 0 0 100%;
+  margin: 0;
+  animation: gradviz-lab-appear 0s 2s both;
+}
+@keyframes gradviz-lab-appear {
+  from {
+    visibility: hidden;
+  }
+}
 .gradviz-lab-Picture img {
   max-width: 100%;
 }
