@@ -5,13 +5,14 @@ from threading import Event
 from typing import Any
 
 import numpy as np
-from torch import Tensor
+import torch
 
 import gradviz
+from gradviz.bridges.torch import capture
 from tests.debugger import loops
 from tests.drawing.nested import Built, loop, workspace
 
-Build = Callable[[], Built | gradviz.Variable | Tensor]
+Build = Callable[[], Built | gradviz.Variable | torch.Tensor]
 """A function of a module: a net, what to differentiate and what to run it on, or what came of code."""
 
 
@@ -125,6 +126,16 @@ def wide() -> Built:
     net.Copy("x", "y")
     net.SumElements("y", "loss")
     return net, ["loss"], workspace({"x": np.arange(800, dtype=np.float32).reshape(40, 20)})
+
+
+def written_into() -> torch.Tensor:
+    """The gradient of the sigmoid needs its output, which a line behind it multiplies in place."""
+    x = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
+    with capture():
+        a = torch.sigmoid(x)
+        b = torch.exp(a)
+        a.mul_(2)
+        return (a + b).sum()
 
 
 gate, reached = Event(), Event()

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
-import torch
 from playwright.sync_api import Locator, expect
 
 import gradviz
-from gradviz.bridges.torch import capture
 from tests.browser.hosts import Host, JupyterHost, on_a_page, with_kernels
-from tests.browser.programs import Build, gated, negative_logarithm, skip_connection
+from tests.browser.programs import Build, gated, negative_logarithm, skip_connection, written_into
 from tests.browser.test_refused import relu_in_place
 from tests.browser.view import View
 from tests.drawing.nested import Built, shared_gradient, workspace
@@ -22,17 +21,7 @@ def cut_off() -> Built:
     net.StopGradient("h", "fixed")
     net.Mul(["fixed", "w"], "product")
     net.SumElements("product", "loss")
-    return net, ["loss"], workspace({"x": torch.ones(3).numpy(), "w": torch.ones(3).numpy()})
-
-
-def written_into() -> torch.Tensor:
-    """The gradient of the sigmoid needs its output, which a line behind it multiplies in place."""
-    x = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
-    with capture():
-        a = torch.sigmoid(x)
-        b = torch.exp(a)
-        a.mul_(2)
-        return (a + b).sum()
+    return net, ["loss"], workspace({"x": np.ones(3), "w": np.ones(3)})
 
 
 class Person:
@@ -118,7 +107,7 @@ def why_a_copy(person: Person) -> None:
 
 def which_line_overwrote_it(person: Person) -> None:
     person.press("End")
-    expect(person.view.narration).to_contain_text("a is overwritten by mul_() in test_questions.py:")
+    expect(person.view.narration).to_contain_text("a is overwritten by mul_() in programs.py:")
 
 
 @on_a_page

@@ -896,7 +896,7 @@
   width: 80px;
   height: 18px;
   padding-left: 6px;
-  color: var(--gv-backward);
+  color: color-mix(in srgb, var(--gv-backward) 75%, var(--gv-fg));
   font: 11px var(--gv-mono);
 }
 .gv-norm > i {
