@@ -1,16 +1,40 @@
 """Numbers in the graph: norms of gradients on edges, and marks at operators that made something odd."""
 
+import re
+
+import numpy as np
+import pytest
 from playwright.sync_api import expect
 
 import gradviz
-from tests.browser.hosts import Host, on_a_page
-from tests.browser.programs import Build, Built, skip_connection
+from tests.browser.hosts import Host, on_a_page, recorded
+from tests.browser.programs import Build, Built, gated, neuron, skip_connection, written_into
+from tests.browser.test_refused import relu_in_place
 from tests.browser.view import View, ask, seen
 
 WIDTHS = """graph => [...graph.querySelectorAll(".edge.backward[data-normed]:not(.hot)")]
   .map((edge) => [parseFloat(edge.querySelector(".gv-edge-norm").textContent), edge.querySelector("path")])
   .map(([norm, path]) => [norm, parseFloat(getComputedStyle(path).strokeWidth)])"""
 """Of each edge that says it the norm, and how thick it is."""
+
+
+COVERED = """graph => {
+  const boxOf = one => one.getBoundingClientRect();
+  const leaves = [...graph.querySelectorAll(".gv-leaf > rect")];
+  const others = [...graph.querySelectorAll(".node > :is(rect, ellipse, path), .edge text")]
+    .filter(one => one.checkVisibility());
+  const points = [...graph.querySelectorAll(".edge > path")].flatMap(path => {
+    const screen = path.getScreenCTM();
+    const along = Array.from({ length: Math.ceil(path.getTotalLength() / 4) + 1 }, (_, at) => 4 * at);
+    return along.map(at => path.getPointAtLength(at).matrixTransform(screen));
+  });
+  const meets = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+  const isIn = ({ x, y }, box) => x > box.left && x < box.right && y > box.top + 1 && y < box.bottom - 1;
+  return leaves.filter((leaf, at) =>
+    [...others, ...leaves.slice(at + 1)].some(one => meets(boxOf(leaf), boxOf(one)))
+    || points.some(point => isIn(point, boxOf(leaf)))).map(leaf => leaf.parentElement.textContent);
+}"""
+"""The leaves that lie over something else."""
 
 
 def shrunken() -> Built:
@@ -36,6 +60,16 @@ def infinite_slope() -> Built:
     ws.feed("x", [-1.0, 0.0, 2.0])
     ws.feed("w", [0.5, 2.0, 1.0])
     return net, ["y"], ws
+
+
+def long_with_a_nan() -> Built:
+    """So many operators that they are drawn in groups, with a logarithm of a number below zero in the midst."""
+    net = gradviz.Net("long with a NaN")
+    for number in range(600):
+        net.add("Log" if number == 299 else "Sin", f"x{number}", f"x{number + 1}")
+    ws = gradviz.Workspace()
+    ws.feed("x0", [-1.0, 2.0])
+    return net, ["x600"], ws
 
 
 def at_the_end(host: Host, build: Build) -> View:
@@ -84,3 +118,39 @@ def test_nan_and_cut_operators_are_marked_in_words(host: Host) -> None:
     marks = view.graph.locator(".gv-odd")
     expect(marks.filter(has_text="NaN").locator("title")).to_have_text("1 NaN in x_grad@0")
     expect(view.narration).to_contain_text("x_grad@0 is 3 float64; 1 NaN")
+
+
+@on_a_page
+def test_leaves_stand_at_their_operators_with_the_norms_of_their_gradients(host: Host) -> None:
+    view = at_the_end(host, skip_connection)
+    session = recorded(skip_connection)
+    leaves = view.graph.locator(".gv-leaf")
+    expect(leaves.filter(has_text="w2").first).to_be_visible()
+    gradients = " ".join(view.graph.locator(".gv-leaf.gv-gradient text").all_text_contents())
+    for name in ("x", "w1", "b1", "w2", "b2", "w3", "b3"):
+        norm = np.linalg.norm(session.value(f"{name}_grad"))
+        assert f"∂{name} {norm:.3g}" in gradients
+    expect(view.graph.locator(".gv-leaf.gv-output")).to_contain_text(f"{session.value('loss'):.3g}")
+    leaves.filter(has_text="∂w2").click()
+    expect(view.graph.locator("[data-selected]")).to_contain_text("FCGradient")
+    view.press("t")
+    expect(leaves).to_have_count(0)
+
+
+@on_a_page
+@pytest.mark.parametrize("build", [skip_connection, neuron, gated, relu_in_place, written_into, shrunken])
+def test_leaves_lie_over_nothing(host: Host, build: Build) -> None:
+    view = at_the_end(host, build)
+    expect(view.graph.locator(".gv-leaf").first).to_be_visible()
+    assert ask(view.graph, COVERED) == []
+    view.press("Home")
+    assert ask(view.graph, COVERED) == []
+
+
+@on_a_page
+def test_a_closed_group_is_marked_where_a_nan_is_in_it(host: Host) -> None:
+    view = at_the_end(host, long_with_a_nan)
+    group = view.graph.locator(".node.group.gradient").first
+    expect(group.locator(".gv-odd")).to_have_text(re.compile("NaN"))
+    view.press("Home")
+    expect(group.locator(".gv-odd")).to_have_count(0)

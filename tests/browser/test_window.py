@@ -1,5 +1,7 @@
 """The window on the graph, and the widget on the screen: text that can be read, and in view what a step is about."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -31,6 +33,7 @@ def test_it_can_be_read_in_a_narrow_window_too(host: Host, build: Build, width: 
 def is_read_at_every_step(host: Host, build: Build, width: int) -> None:
     host.set_width(width)
     view = host.show(build)
+    expect(view.drawing).to_have_attribute("style", re.compile("width"))
     view.focus()
     # The two nodes of a row can be too wide for a phone; what was made is in view there too.
     nodes = "made" if width < 800 and build is skip_connection else "nodes"

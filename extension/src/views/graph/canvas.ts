@@ -11,6 +11,7 @@ import { counted } from "../elements/numbers";
 import type { Level } from "./drawing/levels";
 import type { Drawing, Source } from "./drawing/svg";
 import { labelled } from "./labels";
+import { createLeaves } from "./leaves";
 import { createMarking } from "./marking";
 import { createViewport } from "./viewport";
 
@@ -234,7 +235,8 @@ export function createCanvas(trace: Trace, source: Source, whole: () => Source, 
       navigation.select((group && marking.byElement.get(group)) ?? null);
     });
     // The labels tell what the wires carry, where somebody asked for it.
-    return { svg, parts, marking, toggles, labels: isTaught ? labelled(trace, drawing) : null };
+    const leaves = isTaught || kept ? null : createLeaves(trace, drawing, navigation);
+    return { svg, parts, marking, toggles, leaves, labels: isTaught ? labelled(trace, drawing) : null };
   }
 
   /** Draws what is open now. The nodes of the lines `still` stay where they are, as far as both pictures have them. */
@@ -255,6 +257,7 @@ export function createCanvas(trace: Trace, source: Source, whole: () => Source, 
 
   /** What the wires carry now; those without room of their own are told where the event is. */
   function tell(): void {
+    picture.leaves?.show(shown);
     picture.labels?.show(shown, new Set([...linesAbout(currentEvent(trace, shown)), selected ?? ""]));
     const placeless = picture.labels?.placeless ?? 0;
     const said = placeless === 0 ? "" : `${counted(placeless, "label")} without room: shown where the step is, or at what is selected`;

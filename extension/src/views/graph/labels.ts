@@ -149,6 +149,15 @@ const STRIP = 40;
 
 /** For each label the number of the place that it takes; null: all are taken. */
 export function place(labels: readonly Box[][], boxes: readonly Box[], lines: readonly Point[][]): (number | null)[] {
+  const take = taking(boxes, lines);
+  return labels.map((places) => {
+    const found = places.findIndex(take);
+    return found < 0 ? null : found;
+  });
+}
+
+/** What takes a box, if nothing lies there, and says whether it did. */
+export function taking(boxes: readonly Box[], lines: readonly Point[][]): (box: Box) => boolean {
   const strips = new Map<number, Box[]>();
   const stripsOf = ({ y, height }: Box): number[] => {
     const first = Math.floor(y / STRIP);
@@ -158,13 +167,11 @@ export function place(labels: readonly Box[][], boxes: readonly Box[], lines: re
   const isTaken = (box: Box): boolean => stripsOf(box).some((strip) => strips.get(strip)?.some((other) => overlaps(box, other)));
   for (const box of boxes) take(box);
   for (const [x, y] of lines.flat()) take({ x, y, width: 0, height: 0 });
-  return labels.map((places) => {
-    const found = places.findIndex((one) => !isTaken(one));
-    const chosen = places[found];
-    if (!chosen) return null;
-    take(chosen);
-    return found;
-  });
+  return (box) => {
+    if (isTaken(box)) return false;
+    take(box);
+    return true;
+  };
 }
 
 /** Whether two boxes lie over each other, or so close that they would be read as one. */
@@ -217,10 +224,10 @@ function pointAt(through: Point[], share: number): Point {
 
 /** So many labels have places; the others are shown only where the event is. */
 const MOST = 200;
-const FONT = 11;
-const LINE = 12;
+export const FONT = 11;
+export const LINE = 12;
 /** Of a character of the font for code. */
-const WIDTH = 0.62 * FONT;
+export const WIDTH = 0.62 * FONT;
 /** Characters of a label in a nested net, whose values change from run to run. */
 const NESTED = 18;
 /** Characters by which a label of several grows longer, while not all of them are computed. */
@@ -364,7 +371,7 @@ function wordsForSeveral({ there, of, norm }: Several): string {
 }
 
 /** Makes room in a drawing for boxes that lie outside of it. */
-function widen(svg: SVGSVGElement, graph: Element, boxes: Box[]): void {
+export function widen(svg: SVGSVGElement, graph: Element, boxes: Box[]): void {
   const { width, height } = svg.viewBox.baseVal;
   const [dx, dy] = offset(graph);
   const left = Math.min(0, ...boxes.map(({ x }) => x + dx - GAP));

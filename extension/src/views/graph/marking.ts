@@ -9,7 +9,7 @@ import type { BreakpointEntry, Line, Trace } from "../../model/schema";
 import { svgElement } from "../elements/dom";
 import { isSum } from "../elements/kinds";
 import type { Drawing } from "./drawing/svg";
-import { createNorms, oddAt, oddMark, type Odd } from "./norms";
+import { createNorms, firstOdd, oddAt, oddMark, type Odd } from "./norms";
 
 interface Drawn {
   element: SVGElement;
@@ -85,7 +85,7 @@ function setClasses(drawn: Drawn, classes: string): void {
   drawn.element.setAttribute("class", classes);
 }
 
-function markOdd(node: DrawnNode, odd: Odd | null): void {
+function markOdd(node: Pick<DrawnNode, "element" | "odd">, odd: Odd | null): void {
   if (node.odd?.words === odd?.words) return;
   node.odd = odd;
   node.element.querySelector(":scope > .gv-odd")?.remove();
@@ -174,6 +174,8 @@ function createGroupMarking(trace: Trace, drawing: Drawing) {
     const text = !isNew && !isCurrent ? progress : node.isForward ? `here: #${/\d+$/.exec(lines.find(own) ?? visited ?? "")?.[0] ?? ""}` : `here · ${progress}`;
     setClasses(node, classes);
     if (node.detail && node.detail.textContent !== text) node.detail.textContent = text;
+    const odd = firstOdd(trace).get(node.isForward ? group.id : `${group.id}.backward`);
+    markOdd(node, odd ? oddAt(trace, [odd], position) : null);
   }
 
   function mark(breakpoints: readonly BreakpointEntry[]): void {
@@ -197,7 +199,8 @@ type GroupNode = ReturnType<typeof groupNode>;
 
 function groupNode(element: SVGElement, isForward: boolean) {
   const detail = element.querySelector("text.detail");
-  return { element, isForward, detail, says: detail?.textContent ?? "", classes: "" };
+  const odd: Odd | null = null;
+  return { element, isForward, detail, says: detail?.textContent ?? "", classes: "", odd };
 }
 
 function isForwardLine(line: string): boolean {

@@ -3,12 +3,14 @@
 
 import { gradientAt, normOf } from "../../model/filters/code";
 import { forwardLine } from "../../model/recording/cursor";
-import { subnetOf } from "../../model/recording/lines";
+import { groupsAround, groupsOf, subnetOf } from "../../model/recording/lines";
 import { endOf, memoized, memoizedByText } from "../../model/recording/lookup";
+import { blobOf } from "../../model/recording/values";
 import type { Line, Scalar, Trace } from "../../model/schema";
 import { svgElement } from "../elements/dom";
 import { counted, DIGITS, quantity } from "../elements/numbers";
-import { boxOf, pathOf, type Drawing, type Point } from "./drawing/svg";
+import { outlineOf } from "./drawing/levels";
+import { pathOf, type Drawing, type Point } from "./drawing/svg";
 import { linesAt, pointsOf } from "./labels";
 
 /** Between the lines of a label. */
@@ -122,10 +124,24 @@ function oddNumbers(trace: Trace, line: Line, position: number): Odd | null {
     if (!value) continue;
     if (value.nan > 0) return { sign: "NaN", words: `${value.nan} NaN in ${blob}` };
     if (value.inf > 0) return { sign: "∞", words: `${value.inf} infinite in ${blob}` };
-    if (line.role !== "forward" && value.size > 0 && value.zero === value.size) return { sign: "0", words: `${blob} is zero: ${counted(value.size, "element")}` };
+    if (line.role !== "forward" && value.size > 0 && value.zero === value.size && blobOf(trace, subnetOf(line.id), blob) !== undefined) return { sign: "0", words: `${blob} is zero: ${counted(value.size, "element")}` };
   }
   return null;
 }
+
+/** Of a group, by its node, the line in it that was the first to compute NaN or infinities in the whole recording. */
+export const firstOdd = memoized((trace) => {
+  const found = new Map<string, Line>();
+  const end = endOf(trace);
+  const odd = [...trace.forward, ...trace.backward].filter((line) => ["NaN", "∞"].includes(oddNumbers(trace, line, end)?.sign ?? ""));
+  for (const line of odd.sort((one, other) => (one.ran ?? 0) - (other.ran ?? 0))) {
+    for (const { id } of groupsAround(groupsOf(trace), line.id)) {
+      const node = line.role === "forward" ? id : `${id}.backward`;
+      if (!found.has(node)) found.set(node, line);
+    }
+  }
+  return found;
+});
 
 /** Since when it is known of a forward operator that no gradient passes it. */
 const cutsOf = memoized((trace) => {
@@ -141,7 +157,7 @@ const cutsOf = memoized((trace) => {
 
 /** The mark of something odd, at the left upper corner of a node. */
 export function oddMark(node: SVGElement, { sign, words }: Odd): SVGElement {
-  const { x, y } = boxOf(node) ?? { x: 0, y: 0 };
+  const { x, y } = outlineOf(node) ?? { x: 0, y: 0 };
   const width = 10 + 8 * sign.length;
   return svgElement(
     "g", { class: "gv-odd" },

@@ -1,0 +1,159 @@
+// Leaves in the drawing: what operators read from around the net, with the gradient that it gets, and what the net ends in.
+// Each stands at the operator that reads or writes it, where the drawing has room.
+
+import { looseWires } from "../../lesson/wires";
+import { gradientAt, normOf } from "../../model/filters/code";
+import { shortName } from "../../formula/steps";
+import { bare } from "../../model/recording/lines";
+import { blobOf, valueAt } from "../../model/recording/values";
+import type { Line, Trace } from "../../model/schema";
+import { svgElement } from "../elements/dom";
+import { DIGITS, glance, quantity } from "../elements/numbers";
+import type { Navigation } from "../elements/navigation";
+import type { Box } from "./drawing/levels";
+import type { Drawing } from "./drawing/svg";
+import { FONT, LINE, measured, taking, WIDTH, widen } from "./labels";
+
+/** Drawings of more nodes, edges and ports show operators alone. */
+const MOST = 400;
+/** So many leaves of one operator have a line of their own; more are counted. */
+const APART = 3;
+/** Characters of a name. */
+const LONGEST = 12;
+/** Characters that a number takes. */
+const NUMBER = 8;
+const PADDING = 5;
+/** Between leaves in a line. */
+const GAP = 10;
+/** Between a leaf and its operator. */
+const ARROW = 6;
+/** Of the line in the middle of an operator, along which others flow. */
+const CLEAR = 8;
+
+/** Leaves of one line that stand together, each with the blob whose number it shows. */
+interface Leaves {
+  line: Line;
+  kind: "input" | "output" | "gradient";
+  rows: { name: string; blob: string }[];
+}
+
+/** Draws the leaves of the outermost net into a drawing; `show` gives them the numbers of a position. */
+export function createLeaves(trace: Trace, drawing: Drawing, navigation: Navigation) {
+  if (drawing.parts.length > MOST) return null;
+  for (const part of drawing.parts) part.fill();
+  const graph = drawing.svg.querySelector<SVGGElement>("g.graph") ?? drawing.svg;
+  const scene = measured(drawing.byId);
+  const take = taking([...scene.boxes, ...namesIn(drawing)], scene.paths);
+  const drawn: (Leaves & { group: SVGElement; texts: SVGElement[] })[] = [];
+  const boxes: Box[] = [];
+  for (const leaves of leavesOf(trace)) {
+    const node = scene.nodes.get(leaves.line.id);
+    const box = node && spots(node, leaves).find(take);
+    if (!box) continue;
+    boxes.push(box);
+    drawn.push({ ...leaves, ...draw(leaves, node, box) });
+  }
+  for (const { line, group } of drawn) {
+    group.addEventListener("click", (event) => {
+      event.stopPropagation();
+      navigation.select(line.id);
+    });
+  }
+  graph.append(svgElement("g", { class: "gv-leaves" }, ...drawn.map(({ group }) => group)));
+  widen(drawing.svg, graph, boxes);
+
+  return {
+    show(position: number): void {
+      for (const { line, kind, rows, group, texts } of drawn) {
+        group.toggleAttribute("data-future", kind === "gradient" && line.made > position);
+        rows.forEach(({ name, blob }, index) => {
+          const text = texts[index];
+          if (text) text.lastElementChild?.replaceChildren(numberAt(trace, kind, blob, position, name));
+        });
+      }
+    },
+  };
+}
+
+/** " 1.39": the norm of a gradient, the value of what the net ends in; nothing is told of an input. */
+function numberAt(trace: Trace, kind: Leaves["kind"], blob: string, position: number, name: string): string {
+  if (kind === "input" || blob === "") return "";
+  const value = kind === "gradient" ? gradientAt(trace, { subnet: null, gradient: blob }, position) : valueAt(trace, { blob, subnet: null, frame: null }, position);
+  if (!value) return "";
+  const norm = normOf(value);
+  const said = kind === "output" && value.size === 1 ? glance(value) : norm === null ? "" : quantity(norm, DIGITS);
+  return name === "" ? said : ` ${said}`;
+}
+
+function leavesOf(trace: Trace): Leaves[] {
+  const wires = looseWires(trace);
+  const inputs = new Set(wires.flatMap(({ blob, from }) => (from === null ? [blob] : [])));
+  const ys = new Set(Array.isArray(trace.ys) ? trace.ys : Object.keys(trace.ys));
+  const own = (name: string): string => shortened(shortName(trace, name));
+  const found: Leaves[] = trace.forward.flatMap((line) => [
+    together(line, "input", wires.filter(({ to }) => to.includes(line.id)).map(({ blob }) => ({ name: own(blob), blob }))),
+    together(line, "output", wires.filter(({ blob, from }) => from === line.id && ys.has(bare(blob))).map(({ blob }) => ({ name: own(blob), blob }))),
+  ]);
+  for (const line of trace.backward) {
+    const gradients = line.kind === "passed" ? [] : line.outputs.map((blob) => ({ blob, of: blobOf(trace, null, blob) }));
+    found.push(together(line, "gradient", gradients.flatMap(({ blob, of }) => (of !== undefined && inputs.has(of) ? [{ name: `∂${own(of)}`, blob }] : []))));
+  }
+  return found.filter(({ rows }) => rows.length > 0);
+}
+
+function together(line: Line, kind: Leaves["kind"], rows: Leaves["rows"]): Leaves {
+  if (rows.length <= APART) return { line, kind, rows };
+  return { line, kind, rows: [...rows.slice(0, APART - 1), { name: `and ${rows.length - APART + 1} more`, blob: "" }] };
+}
+
+const shortened = (name: string): string => (name.length > LONGEST ? `…${name.slice(1 - LONGEST)}` : name);
+
+/** Where leaves stand: in columns one below the other, or in a line. */
+type Spot = Box & { isLine: boolean };
+
+/** Where leaves can stand at their node, the best spot first: what goes into and comes out of it stands above or below. */
+function spots(node: Box, leaves: Leaves): Spot[] {
+  const widths = widthsOf(leaves);
+  const middle = node.x + node.width / 2;
+  return (widths.length > 1 ? [false, true] : [false]).flatMap((isLine) => {
+    const width = 2 * PADDING + (isLine ? widths.reduce((sum, one) => sum + one) + (widths.length - 1) * GAP : Math.max(...widths));
+    const height = (isLine ? 1 : widths.length) * LINE + 2;
+    const y = leaves.kind === "output" ? node.y + node.height + ARROW : node.y - ARROW - height;
+    const [left, right] = [middle - CLEAR - width, middle + CLEAR];
+    return [middle - width / 2, left, right, left - LINE, right + LINE].map((x) => ({ x, y, width, height, isLine }));
+  });
+}
+
+/** How wide the text of each leaf can become. */
+function widthsOf({ kind, rows }: Leaves): number[] {
+  return rows.map(({ name, blob }) => WIDTH * (name.length + (kind === "input" || blob === "" ? 0 : NUMBER)));
+}
+
+/** Where the drawing has words that are no part of a node: names at edges, with room for a norm below each. */
+function namesIn({ byId }: Drawing): Box[] {
+  return [...byId].flatMap(([id, element]) => (id.startsWith("edge-") ? [...element.querySelectorAll("text")].map(boxOfText) : []));
+}
+
+function boxOfText(text: Element): Box {
+  const [x, y] = [Number(text.getAttribute("x")), Number(text.getAttribute("y"))];
+  const width = (text.textContent ?? "").length * WIDTH;
+  const anchor = text.getAttribute("text-anchor");
+  return { x: anchor === "end" ? x - width : anchor === "middle" ? x - width / 2 : x, y: y - LINE, width, height: 2 * LINE };
+}
+
+function draw(leaves: Leaves, node: Box, { x, y, width, height, isLine }: Spot): { group: SVGElement; texts: SVGElement[] } {
+  const { line, kind, rows } = leaves;
+  const widths = widthsOf(leaves);
+  const texts = rows.map(({ name }, index) => {
+    const before = isLine ? widths.slice(0, index).reduce((sum, one) => sum + one + GAP, 0) : 0;
+    const at = { x: x + PADDING + before, y: y + 1 + ((isLine ? 0 : index) + 0.78) * LINE };
+    return svgElement("text", { ...at, "font-size": FONT }, svgElement("tspan", {}, name), svgElement("tspan", { class: "gv-number" }));
+  });
+  const middle = Math.min(Math.max(x + width / 2, node.x + CLEAR), node.x + node.width - CLEAR);
+  const [near, far] = kind === "output" ? [node.y + node.height, y] : [node.y, y + height];
+  const [from, to] = kind === "input" ? [far, near] : [near, far];
+  const way = to > from ? 1 : -1;
+  const arrow = svgElement("path", { class: "gv-arrow", d: `M${middle},${from}V${to}m-3,${-4 * way}l3,${4 * way}l3,${-4 * way}` });
+  const title = svgElement("title", {}, kind === "gradient" ? `Gradients of what the net is given: ${line.outputs.join(", ")}` : kind === "input" ? `The net is given: ${rows.map(({ blob, name }) => blob || name).join(", ")}` : `The net ends in ${line.outputs.join(", ")}`);
+  return { group: svgElement("g", { class: `gv-leaf gv-${kind}` }, title, svgElement("rect", { x, y, width, height, rx: 5 }), arrow, ...texts), texts };
+}
