@@ -13,7 +13,7 @@ import { DIGITS, NOT_YET, quantity } from "../elements/numbers";
 import { createWindowed } from "../elements/windowed";
 
 /** Of a row of one line of text, in pixels, and of each line more; the width of a character, and of all beside the text. */
-const ROW = { first: 20, more: 18, character: 7.23, beside: 140 };
+const ROW = { first: 20, more: 18, character: 7.23, beside: 122 };
 
 /** A line of text; null between two stretches of a file. */
 type Item = { number: number; text: string; called: Called | undefined } | null;
