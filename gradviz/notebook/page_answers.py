@@ -118,7 +118,7 @@ def _is_faulty(value: Value) -> bool:
 
 def _checks(trace: Trace, outermost: str) -> Iterator[_Wanted]:
     """The operators around all nested nets, the quickest first, then the whole gradients of blobs."""
-    took = {line.id: _seconds(trace, line) for line in trace.forward if line.ran is not None}
+    took = dict(_seconds(trace, [line for line in trace.forward if line.ran is not None]))
     for id, seconds in sorted(took.items(), key=lambda item: item[1]):
         yield from _check(f"{outermost}#{id[1:]}", RUNS * seconds)
     for blob in trace.gradients if took else ():
@@ -130,8 +130,14 @@ def _check(word: str, seconds: float) -> Iterator[_Wanted]:
     yield _Wanted("checkable", [word], [0])
 
 
-def _seconds(trace: Trace, line: Line) -> float:
-    return max((value.seconds or 0.0 for blob in line.outputs if (value := trace.values.get(blob))), default=0.0)
+def _seconds(trace: Trace, lines: list[Line]) -> Iterator[tuple[str, float]]:
+    """How long each operator takes; where a larger one of its type was quicker, it was held up by something else."""
+    made = {line.id: [value for blob in line.outputs if (value := trace.values.get(blob))] for line in lines}
+    quickest: dict[str, float] = {}
+    for line in sorted(lines, key=lambda line: sum(value.size for value in made[line.id]), reverse=True):
+        seconds = max((value.seconds or 0.0 for value in made[line.id]), default=0.0)
+        quickest[line.type] = seconds = min(seconds, quickest.get(line.type, seconds))
+        yield line.id, seconds
 
 
 def _touched(trace: Trace) -> Iterator[tuple[str, list[int]]]:
