@@ -361,11 +361,16 @@ def _owners(net: Program) -> Iterator[list[Line]]:
 
 
 def _words(ledgers: Iterable[Ledger]) -> dict[str, str]:
-    """The parts of sums by their versions; one that is called so in several nets keeps its name."""
+    """The parts of sums by their versions; one that is called so in several nets keeps its name.
+
+    A sum that is formed as its parts arrive has several ledgers, the last of them with all parts.
+    """
     found: dict[str, str] = {}
+    sums: dict[str, tuple[str | None, str]] = {}
     for ledger in ledgers:
+        own = (ledger.subnet, ledger.blob)
         for number, one in enumerate(ledger.contributions):
             if is_part(one.gradient):
                 word = part_words(ledger.blob, number, len(ledger.contributions))
-                found[one.gradient] = word if found.get(one.gradient, word) == word else one.gradient
+                found[one.gradient] = word if sums.setdefault(one.gradient, own) == own else one.gradient
     return found

@@ -3,6 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
+from gradviz import Variable, debug, functions
 from gradviz.debugger.document import TraceError
 from gradviz.drawing.assembly import view
 from gradviz.drawing.nesting import Nesting
@@ -119,3 +120,10 @@ def test_ids_that_no_line_can_have_are_refused():
     evil = replace(document.forward[0], id='f0" onload="x')
     with pytest.raises(TraceError, match="not the id of a line"):
         view(Nesting(replace(document, forward=[evil])))
+
+
+def test_parts_of_a_sum_that_is_formed_as_they_arrive_are_counted_by_all_of_them():
+    a = functions.tanh(Variable([0.5], name="x"))
+    drawn = view(Nesting(debug(functions.sin(a) + a * a * functions.cos(a)).trace()))
+    words = {name for edge in drawn.all_edges() for name in edge.names if "part" in name}
+    assert words == {f"gradient of a@0, {which} of 4 parts" for which in ("second", "third", "fourth")}

@@ -215,8 +215,9 @@ const TOKENS = /(#.*)|("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|\b(and|as|assert|asy
 
 /** Python with its comments, strings and keywords marked. */
 function coloured(text: string): Child[] {
-  const found: Child[] = [];
-  let end = 0;
+  const [indent = ""] = /^ */.exec(text) ?? [];
+  const found: Child[] = [element("span", { class: "gv-indent" }, indent)];
+  let end = indent.length;
   for (const { 0: token, 1: comment, 2: quoted, index } of text.matchAll(TOKENS)) {
     found.push(text.slice(end, index), element("span", { class: comment ? "gv-note" : quoted ? "gv-quoted" : "gv-keyword" }, token));
     end = index + token.length;

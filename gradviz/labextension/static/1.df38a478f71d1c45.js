@@ -893,7 +893,6 @@
   gap: 5px;
   align-items: center;
   justify-content: flex-end;
-  width: 80px;
   height: 18px;
   padding-left: 6px;
   color: color-mix(in srgb, var(--gv-backward) 75%, var(--gv-fg));
@@ -904,9 +903,12 @@
   border-radius: 3px;
   background: var(--gv-backward);
 }
-.gv-norm > span {
+.gv-norm > span:not(:empty) {
   min-width: 5ch;
   text-align: left;
+}
+.gv-code-line .gv-indent {
+  letter-spacing: -0.3ch;
 }
 .gv-norm > .gv-bad {
   color: var(--gv-wrong);
@@ -2097,8 +2099,12 @@
   margin-left: auto;
   color: var(--gv-backward);
 }
+.gradviz .gv-grads code {
+  overflow-wrap: break-word;
+}
 .gradviz .gv-grads td > button {
   padding: 0 2px;
+  white-space: normal;
   color: var(--gv-muted);
 }
 .gradviz :is(li, tr).gv-changed {
