@@ -261,7 +261,9 @@ def side_taps(found: Meetings, boxes: Mapping[str, Box], theme: Theme) -> dict[t
             side = meeting.trunk.side
             y = box.y + (number - (len(ordered) - 1) / 2) * step
             beside = box.side(side, box.y) + side * LABEL_DISTANCE
-            under = (beside, y + UNDER_LINE) if number == len(ordered) - 1 else None
+            # Below a sum stands the name of what enters it from there: two lines more would lie over that.
+            is_crowded = meeting.node.role == "accumulation" and meeting.lines > 1
+            under = (beside, y + UNDER_LINE) if number == len(ordered) - 1 and not is_crowded else None
             over = (beside, y - OVER_LINE - max(meeting.lines - 1, 0) * line_height(theme))
             text = over if number == 0 else under
             taps[end, id(meeting.trunk)] = Tap(box.side(side, y), y, y, text)

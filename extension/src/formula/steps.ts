@@ -2,7 +2,7 @@
 
 import { currentEvent, forwardLine, namesAt } from "../model/recording/cursor";
 import { blobOf } from "../model/recording/values";
-import { allLines, bare, forwardOf, linesById, linesNamed, original, subnetOf } from "../model/recording/lines";
+import { allLines, bare, forwardOf, innerWords, linesById, linesNamed, original, subnetOf } from "../model/recording/lines";
 import { memoized } from "../model/recording/lookup";
 import type { Contribution, EventKind, Formula, Ledger, Line, Names, Trace, TraceEvent } from "../model/schema";
 import { joinedBy, markup, named, noun, nounText, print, row, sign, words, type Naming, type Noun, type Printed } from "./mathml";
@@ -42,7 +42,7 @@ export function nounOf(trace: Trace, subnet: string | null, blob: string, near: 
 export function shortName(trace: Trace, version: string): string {
   const seen = original(version);
   const name = bare(seen);
-  const shown = seen === `${name}@0` && !rewritten(trace).has(name) ? name : seen;
+  const shown = innerWords(seen === `${name}@0` && !rewritten(trace).has(name) ? name : seen);
   return shown.length > LONGEST ? `${shown.slice(0, LONGEST - 1)}…` : shown;
 }
 

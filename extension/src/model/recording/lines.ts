@@ -59,6 +59,14 @@ export function original(version: string): string {
   return version.replace(/^(.+)\/_DO_OPERATOR_FWD_VERSION_([0-9]+)_@0$/, "$1@$2");
 }
 
+const INNER = /\/_DO_OPERATOR_(INNER_GRAD_COPY|INNER_GRAD_SUM|INNER_GRAD|FWD_VERSION_\d+)_/g;
+const INNER_WORDS: Record<string, string> = { INNER_GRAD_COPY: "result", INNER_GRAD_SUM: "sum", INNER_GRAD: "grad" };
+
+/** A text in which the names of blobs inside a gradient Do are as short as they are shown. */
+export function innerWords(text: string): string {
+  return text.replace(INNER, (_, what: string) => `⟨${INNER_WORDS[what] ?? `kept @${what.replace("FWD_VERSION_", "")}`}⟩`);
+}
+
 /** Why, and the ways out. */
 export function reason({ message, ways_out }: Obstacle): string {
   return [message, ...ways_out].join(" ");

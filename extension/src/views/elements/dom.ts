@@ -1,5 +1,7 @@
 // Builds DOM elements from tags, attributes and text. Text only ever becomes text: nothing is parsed as markup.
 
+import { innerWords } from "../../model/recording/lines";
+
 export type Child = Node | string;
 export type Attributes = Record<string, string | number | boolean>;
 
@@ -87,14 +89,9 @@ function filled<Made extends Element>(made: Made, attributes: Attributes, childr
   return made;
 }
 
-/** What the names of blobs inside a gradient Do say at length, and what is shown of it; the tool tip has the name. */
-const LONG = /\/_DO_OPERATOR_(INNER_GRAD_COPY|INNER_GRAD_SUM|INNER_GRAD|FWD_VERSION_\d+)_$/;
-const LONG_ANYWHERE = new RegExp(LONG.source.slice(0, -1), "g");
-const SHORT: Record<string, string> = { INNER_GRAD_COPY: "result", INNER_GRAD_SUM: "sum", INNER_GRAD: "grad" };
-
 /** Code in a sentence, with long names of blobs shortened. */
 export function code(text: string): HTMLElement {
-  const short = text.replace(LONG_ANYWHERE, (_, what: string) => `⟨${shortened(what)}⟩`);
+  const short = innerWords(text);
   return element("code", short === text ? {} : { title: text }, short);
 }
 
@@ -106,14 +103,10 @@ export function version(name: string): Child[] {
 }
 
 function blobName(name: string): Child[] {
-  const long = LONG.exec(name);
-  if (!long) return [name];
-  const short = element("span", { class: "gv-note" }, `⟨${shortened(long[1] ?? "")}⟩`);
-  return [element("span", { title: name }, name.slice(0, long.index), short)];
-}
-
-function shortened(what: string): string {
-  return SHORT[what] ?? `kept @${what.replace("FWD_VERSION_", "")}`;
+  const short = innerWords(name);
+  if (short === name) return [name];
+  const words = short.lastIndexOf("⟨");
+  return [element("span", { title: name }, short.slice(0, words), element("span", { class: "gv-note" }, short.slice(words)))];
 }
 
 /** The sentence, what is between backticks as code. */
