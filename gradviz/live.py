@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, cast
 
 from . import bridges
 from .debugger import Breakpoint, ConditionError, Cursor, CursorError
-from .debugger.journal import LivePass, live_any
+from .debugger.journal import ChangeablePass, LivePass, live_any
 from .debugger.steering import bad_argument
 from .program import GradvizError
 from .program.errors import shorten
@@ -44,12 +44,17 @@ class Live:
     def step(self, *, device: str | None = None) -> Event | None:
         """Run the next operator; returns the last event.
 
+        Args:
+            device: where: ``"cuda:0"``; None: where it runs without that.
+
         Raises:
             GradvizError: ``not_live``: a `device` is named, and the engine cannot be told where to work.
+            RunError: the operator of a net fails: everything is as before, and it is still next. ``bad_device``.
         """
-        if device is not None:
-            self._refuse(f"run an operator on {device}")
-        self._engine.advance()
+        if device is None:
+            self._engine.advance()
+        else:
+            self._changeable(f"run an operator on {device}").advance(device)
         self._passed = len(self._look())
         return self._session.event
 
@@ -101,24 +106,31 @@ class Live:
         return self._session.break_on(on, **options)
 
     def feed(self, blob: str, value: Any) -> None:
-        """Change a blob by hand.
+        """Give a blob of a net another value, before an operator has read or written it.
+
+        Args:
+            value: as of `Workspace.feed`.
 
         Raises:
-            GradvizError: ``not_live``: the engine cannot be fed.
+            GradvizError: ``not_live``: the engine cannot be fed. RunError: ``was_read``, ``bad_value``.
         """
-        self._refuse(f"feed {shorten(blob)}")
+        self._changeable(f"feed {shorten(blob)}").feed(blob, value)
 
     def skip(self) -> None:
-        """Leave out the next operator.
+        """Leave out the next operator of a net.
 
         Raises:
-            GradvizError: ``not_live``: the engine cannot leave it out.
+            GradvizError: ``not_live``: the engine cannot leave it out, or its backward pass has begun.
         """
-        self._refuse(f"leave out {self.next}")
+        self._changeable(f"leave out {self.next}").skip()
+        self._look()
 
-    def _refuse(self, what: str) -> NoReturn:
-        why, way_out = self._engine.fixed
-        raise GradvizError(f"To {what} is not possible: {why}.", kind="not_live", ways_out=[way_out])
+    def _changeable(self, what: str) -> ChangeablePass:
+        """The engine, to be told `what`."""
+        if self._engine.fixed is not None:
+            why, way_out = self._engine.fixed
+            raise GradvizError(f"To {what} is not possible: {why}.", kind="not_live", ways_out=[way_out])
+        return cast(ChangeablePass, self._engine)
 
     def _run(self, find: Callable[[Cursor], int | None]) -> int | None:
         """Run until something is found; returns its position. None: the pass is over."""
@@ -176,8 +188,12 @@ def _target(target: str, cursor: Cursor) -> int | None:
     return cursor.position
 
 
-def live(given: Any, **options: Any) -> Live:
+def live(given: Any, ys: Any = None, **options: Any) -> Live:
     """Begin a backward pass that stands still before its first operator.
+
+    live(net, ys, *, workspace, skip=0) runs each operator of the net, and then each gradient operator as its rule makes
+    it; the net and the workspace stay as they are. Operators that are added to the net before its backward pass begins
+    come too.
 
     live(loss, *, gradient=None, inputs=None, create_graph=False, write=False), with a tensor of PyTorch or several in a
     list, lets its real engine wait, in a thread of its own; options as of `debug`. While it waits its hooks are on the
@@ -187,4 +203,4 @@ def live(given: Any, **options: Any) -> Live:
         GradientError: ``not_live``: a pass of such an object cannot stand still. What `debug` raises.
     """
     bridges.cross(given)
-    return Live(live_any(given, options))
+    return Live(live_any(given, options if ys is None else {"ys": ys} | options))

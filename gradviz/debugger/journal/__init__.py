@@ -3,7 +3,7 @@
 from ...program.net_halves import Key, NetHalves
 from ...runtime.notes import Half, Run, Runs
 from ...runtime.watched import Lending, Pace, Progress, SoFar, Work
-from .engines import LivePass, add_engine, live_any, record_any, record_backward, register_engine
+from .engines import ChangeablePass, LivePass, add_engine, live_any, record_any, record_backward, register_engine
 from .gradient_shapes import dense
 from .naming import inner_words, is_part, part_words
 from .net_recorder import UNDEFINED, Budget, Folder, agreed, record
@@ -13,8 +13,9 @@ from .text import NetText
 from .timeline import NOWHERE, Indices, Timeline, codes_of
 
 __all__ = [
-    "AT_THE_END", "NOWHERE", "SEPARATOR", "UNDEFINED", "Budget", "Folder", "Half", "Indices", "Key", "Lending",
-    "LivePass", "NetHalves", "NetText", "Pace", "ProgramText", "Progress", "Reading", "Recording", "Run", "Runs",
-    "SoFar", "Statement", "Timeline", "Work", "Writing", "add_engine", "agreed", "arguments", "codes_of", "dense",
-    "inner_words", "is_part", "live_any", "part_words", "record", "record_any", "record_backward", "register_engine",
+    "AT_THE_END", "NOWHERE", "SEPARATOR", "UNDEFINED", "Budget", "ChangeablePass", "Folder", "Half", "Indices", "Key",
+    "Lending", "LivePass", "NetHalves", "NetText", "Pace", "ProgramText", "Progress", "Reading", "Recording", "Run",
+    "Runs", "SoFar", "Statement", "Timeline", "Work", "Writing", "add_engine", "agreed", "arguments", "codes_of",
+    "dense", "inner_words", "is_part", "live_any", "part_words", "record", "record_any", "record_backward",
+    "register_engine",
 ]  # fmt: skip

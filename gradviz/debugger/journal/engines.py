@@ -25,6 +25,7 @@ from ...program.net_halves import nets_of
 from ...runtime.watched import Journal, Limits, Progress, interrupted
 from .engine_rules import Broken, EngineRules
 from .gradient_shapes import Fit
+from .net_pass import NetPass
 from .net_recorder import Budget, Folder, agreed, record
 from .recording import Recording
 
@@ -55,13 +56,13 @@ class LivePass(Protocol):
 
     Attributes:
         next: the operator that is next, as ``#3 tanh``; None: it is over.
-        fixed: why nothing that is to come can be changed, and what to do instead.
+        fixed: why nothing that is to come can be changed, and what to do instead; None: it is a `ChangeablePass`.
     """
 
     @property
     def next(self) -> str | None: ...
     @property
-    def fixed(self) -> tuple[str, str]: ...
+    def fixed(self) -> tuple[str, str] | None: ...
     def is_to_come(self, word: str) -> bool:
         """Whether something that is called so, and that the recording does not have, may come."""
         ...
@@ -76,6 +77,22 @@ class LivePass(Protocol):
 
     def recording(self) -> Recording:
         """What happened so far."""
+        ...
+
+
+class ChangeablePass(LivePass, Protocol):
+    """A pass of which people change what is to come."""
+
+    def advance(self, device: str | None = None) -> bool:
+        """Run the next operator, on a device if one is named; whether another one is next."""
+        ...
+
+    def feed(self, blob: str, value: Any) -> None:
+        """Give a blob another value."""
+        ...
+
+    def skip(self) -> None:
+        """Leave out the next operator."""
         ...
 
 
@@ -105,7 +122,9 @@ def _options(record: Callable[..., Any]) -> tuple[str, ...] | None:
 
 
 _ENGINES: dict[type, Engine] = {
-    NetDef: Engine(lambda net, ys=None, **more: record(net, ys, **more), "a net", "debug(net, ys)", _options(record)),
+    NetDef: Engine(
+        lambda net, ys=None, **more: record(net, ys, **more), "a net", "debug(net, ys)", _options(record), NetPass
+    ),
     Variable: Engine(record_backward, "Variables", "debug(y), y a Variable", _options(record_backward)),
 }
 _OURS = tuple(_ENGINES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from itertools import islice
 from os import PathLike
@@ -83,7 +83,7 @@ def record(
         RunError: ``bad_value`` when a given gradient holds a NaN, ``shape_mismatch`` when it is a slice whose indices
             and values do not belong together.
     """
-    _check_arguments(net, ys, workspace)
+    check_arguments(net, ys, workspace)
     if deduplicate is not None:
         check_aggregator(deduplicate)
     with agreed(budget, spill, progress) as limits, uncollected():
@@ -108,7 +108,7 @@ def _recorded(
         events.append(stopped(error, events))
     _name_lines(net, events)
     if workspace is not None:
-        _check_seeds(events, workspace)
+        check_seeds(events, workspace)
     operators = [*net.ops, *ir.gradient_ops]
     if deduplicate is not None and not isinstance(events[-1], Failed):
         merges = list(deduplication_events(ir, deduplicate))
@@ -152,7 +152,7 @@ def _generate(generator: Iterator[Event], events: list[Event], limits: Limits) -
             limits.pace.tell(now, len(events))
 
 
-def _check_arguments(net: object, ys: object, workspace: object) -> None:
+def check_arguments(net: object, ys: object, workspace: object) -> None:
     if not isinstance(net, NetDef):
         raise NetError(
             f"There is no net to debug in {net!r}.",
@@ -233,7 +233,7 @@ def _planned(operators: list[Operator], blobs: dict[str, Array], device: Device,
         raise
 
 
-def _check_seeds(events: Sequence[Event], workspace: Workspace) -> None:
+def check_seeds(events: Sequence[Event], workspace: Workspace | Mapping[str, Array]) -> None:
     """Refuse a given gradient that no blob can have, whatever its shape."""
     for event in events:
         if not isinstance(event, Seeded) or event.operator is not None or event.path:

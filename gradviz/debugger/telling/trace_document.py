@@ -118,8 +118,8 @@ class Writer:
         merges = self.story.merges(text.merges)
         looped = sums_of_loops(recording)
         whole = text.whole or 0
-        completed = recording.events[whole - 1]
-        gradients = versions_of(completed, text.outermost, whole) if isinstance(completed, Completed) and whole else {}
+        completed = recording.events[whole - 1] if whole else None
+        gradients = versions_of(completed, text.outermost, whole) if isinstance(completed, Completed) else {}
         return replace(
             self.header(net),
             subnets=list(self.subnets(text.ids)),

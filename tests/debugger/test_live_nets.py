@@ -1,0 +1,205 @@
+"""Nets that stand still between operators: what comes of one by one is what comes of all at once."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradviz import GradientError, GradvizError, Live, Net, RunError, Session, Workspace, debug, live, load
+from tests.debugger.answers.nets import random_sessions
+from tests.debugger.conftest import fed_workspace, skip_net
+
+
+def begun(**more: Any) -> Live:
+    return live(skip_net(), ["loss"], workspace=fed_workspace(), **more)
+
+
+def gradients_of(session: Session) -> Iterator[tuple[str, Any]]:
+    """The last value of each name that gradient operators have written."""
+    recording = session._recording
+    assert recording is not None
+    last: dict[str, int] = {}
+    for name, version in recording.values:
+        last[name] = max(version, last.get(name, 0))
+    for name, version in sorted(last.items()):
+        yield name, recording.values[name, version]
+
+
+def test_every_operator_runs_when_it_is_told_to_and_the_end_is_that_of_debug():
+    one, whole = begun(), debug(skip_net(), ["loss"], workspace=fed_workspace())
+    steps, lengths = [], []
+    while one.next is not None:
+        steps.append(one.next)
+        one.step()
+        lengths.append(len(one.session))
+    assert steps[0] == "#0 FC"
+    assert lengths == sorted(set(lengths))
+    assert sum(event.kind == "Ran" for event in one.session.events) == len(steps)
+    assert [name for name, _ in gradients_of(one.session)] == [name for name, _ in gradients_of(whole)]
+    for (_, own), (name, other) in zip(gradients_of(one.session), gradients_of(whole), strict=True):
+        assert own.tobytes() == other.tobytes(), name
+
+
+def test_random_nets_end_as_when_they_are_recorded_at_once():
+    compared = 0
+    for case, whole in random_sessions(150, 20):
+        ws = Workspace()
+        for name, array in {**case.feeds, **case.given}.items():
+            ws.feed(name, array)
+        try:
+            one = live(case.net, case.ys, workspace=ws, skip=case.skip).finish()
+        except GradvizError:
+            assert whole.events[-1].kind == "Failed" or case.net.ops[0].type in ("Do", "If", "While")
+            continue
+        if whole.events[-1].kind == "Failed":
+            assert one.events[-1].kind == "Failed"
+            continue
+        compared += 1
+        own, other = dict(gradients_of(one)), dict(gradients_of(whole))
+        assert own.keys() == other.keys()
+        for name, array in other.items():
+            assert np.array_equal(own[name], array, equal_nan=array.dtype.kind in "fc"), name
+    assert compared > 60
+
+
+def test_what_has_happened_is_a_recording_at_every_step(tmp_path):
+    one = begun()
+    while one.next is not None:
+        session = one.session
+        assert session.narration
+        assert session.trace().events or not len(session)
+        session.restart()
+        session.finish()
+        one.step()
+    one.session.save(tmp_path / "live.gradviz.json")
+    loaded = load(tmp_path / "live.gradviz.json")
+    assert [event.kind for event in loaded.trace().events] == [event.kind for event in one.session.trace().events]
+    assert "sum of 2 contributions" in str(one.session.ledger("a"))
+
+
+def test_every_step_of_random_nets_can_be_looked_at():
+    for case, _ in random_sessions(12, 21):
+        ws = Workspace()
+        for name, array in {**case.feeds, **case.given}.items():
+            ws.feed(name, array)
+        with suppress(GradvizError):
+            one = live(case.net, case.ys, workspace=ws, skip=case.skip)
+            while one.next is not None:
+                one.step()
+                document = one.session.trace()
+                assert len(document.events) == len(one.session)
+                assert one.session.narration
+
+
+def test_it_stops_at_targets_and_breakpoints():
+    one = begun()
+    one.run_to("a")
+    assert one.next == "#2 FC"
+    one.break_on("Accumulated")
+    one.continue_()
+    assert one.session.event is not None
+    assert one.session.event.kind == "Accumulated"
+    assert one.next == "FCGradient of the backward pass"
+
+
+def test_an_operator_that_fails_leaves_everything_as_it_was_and_runs_when_its_input_is_mended():
+    net = Net("mended")
+    net.Tanh("x", "a")
+    net.Mul(["a", "w"], "b")
+    net.SumElements("b", "loss")
+    ws = Workspace()
+    ws.feed("x", [1.0, 2.0])
+    one = live(net, ["loss"], workspace=ws)
+    one.step()
+    for _ in range(2):
+        with pytest.raises(RunError) as caught:
+            one.step()
+        assert caught.value.kind == "undefined_blob"
+        assert one.next == "#1 Mul"
+        assert len(one.session) == 2
+    one.feed("w", [3.0, 4.0])
+    session = one.finish()
+    assert np.allclose(session.value("w_grad"), np.tanh([1.0, 2.0]))
+    assert "w" not in ws
+
+
+def test_operators_may_join_until_the_backward_pass_begins_and_be_left_out():
+    net = Net("grows")
+    net.Tanh("x", "a")
+    net.Sigmoid("x", "unused")
+    ws = Workspace()
+    ws.feed("x", [0.5])
+    one = live(net, ["b"], workspace=ws)
+    one.step()
+    one.skip()
+    with pytest.raises(GradientError):
+        one.step()
+    net.Scale("a", "b", scale=3.0)
+    assert one.next == "#1 Scale"
+    one.step()
+    one.step()
+    assert np.allclose(one.finish().value("x_grad"), 3 / np.cosh(0.5) ** 2)
+    net.Sin("b", "more")
+    with pytest.raises(GradientError, match="was changed elsewhere, after its backward pass has begun"):
+        one.step()
+
+
+def test_an_operator_runs_on_the_device_that_the_step_names(cupy):
+    one = begun()
+    one.step(device="cuda:0")
+    assert one.session.events[-1].device == "cuda:0"
+    assert one.session.value("h").shape == debug(skip_net(), ["loss"], workspace=fed_workspace()).value("h").shape
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind"),
+    [
+        (lambda one: one.feed("x", np.ones(3)), "was_read"),
+        (lambda one: one.feed("new", object()), "bad_value"),
+        (lambda one: one.step(device="cuda:7"), "bad_device"),
+        (lambda one: one.step(device="nowhere"), "bad_device"),
+        (lambda one: (one.finish(), one.skip()), "not_live"),
+        (lambda one: one.run_to("nothing so called"), "not_found"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_in_words_and_nothing_is_lost(wrong, kind):
+    one = begun()
+    one.step()
+    with pytest.raises(GradvizError) as caught:
+        wrong(one)
+    assert caught.value.kind == kind
+    assert caught.value.ways_out
+    assert one.finish().value("w1_grad") is not None
+
+
+def test_past_the_end_nothing_happens():
+    one = begun()
+    count = len(one.finish())
+    assert one.next is None
+    one.step()
+    assert len(one.session) == count
+
+
+def test_nested_nets_and_a_missing_workspace_are_refused():
+    net = Net("branch")
+    with net.If("c"):
+        net.Tanh("x", "y")
+    ws = Workspace()
+    with pytest.raises(GradientError, match="If runs nested nets"):
+        live(net, ["y"], workspace=ws)
+    with pytest.raises(GradientError, match="no workspace is given"):
+        live(skip_net(), ["loss"])
+
+
+def test_a_pass_that_is_refused_ends_with_the_fault():
+    net = Net("in place")
+    net.Sigmoid("x", "a")
+    net.Relu("a", "a")
+    net.SumElements("a", "loss")
+    ws = Workspace()
+    ws.feed("x", [0.5])
+    session = live(net, ["loss"], workspace=ws).finish()
+    assert session.events[-1].kind == "Failed"
+    assert "a@0" in session.narration
