@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
 
-from . import bridges
+from . import bridges, notebook
 from .debugger import Breakpoint, ConditionError, Cursor, CursorError
 from .debugger.journal import ChangeablePass, LivePass, live_any
 from .debugger.steering import bad_argument
@@ -32,7 +32,7 @@ class Live:
     def session(self) -> Session:
         """The debugger over what has happened, at its end, or where a breakpoint is behind that it ran past.
 
-        Once more has happened this is another one; breakpoints and watches go along.
+        Once more has happened this is another one; breakpoints, watches and the widget that shows it go along.
         """
         return self._session
 
@@ -153,9 +153,12 @@ class Live:
 
     def _look(self) -> Session:
         """A session over what has happened by now."""
-        marks = self._session.marks
-        self._session = self._newest()
-        self._session.marks = marks
+        before, self._session = self._session, self._newest()
+        self._session.marks = before.marks
+        if notebook.kernel_shell() is not None:
+            from .notebook.display import hand_over  # takes its time to import
+
+            hand_over(before, self._session)
         return self._session
 
     def _newest(self) -> Session:

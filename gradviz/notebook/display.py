@@ -29,6 +29,18 @@ def mimebundle(session: Shown) -> tuple[dict[str, Any], dict[str, Any]]:
     return live | forms(session), metadata
 
 
+def hand_over(before: Shown, after: Shown) -> None:
+    """Let the widget that shows `before` show `after` from now on, and the panel, if it follows that."""
+    from .channel import kernel_channel
+
+    widget = _widgets.pop(before, None)
+    if widget is None or widget.comm is None:
+        return
+    _widgets[after] = widget
+    widget.show(after)
+    kernel_channel().activate(after)
+
+
 def _widget(session: Shown) -> Any:
     from .widget import DebuggerWidget
 

@@ -39,6 +39,19 @@ def test_an_output_has_the_widget_and_forms_for_where_none_lives(kernel: Kernel)
     assert "a@0 = Tanh(x@0)" in data["text/plain"]
 
 
+def test_a_widget_follows_what_is_live(kernel: Kernel) -> None:
+    kernel.run(
+        "import numpy as np\n"
+        "short = gradviz.Net('short'); short.Tanh('x', 'a'); fed = gradviz.Workspace(); fed.feed('x', np.ones(2))\n"
+        "live = gradviz.live(short, ['a'], workspace=fed)"
+    )
+    assert "event 0 of 0" in bundle(kernel.run("live"))["text/plain"]
+    told = [message["content"]["data"] for message in kernel.run("live.step()") if message["msg_type"] == "comm_msg"]
+    states = [one["state"] for one in told if one.get("method") == "update" and "trace" in one["state"]]
+    assert [state["position"] for state in states] == [2]
+    assert '"Tanh"' in states[0]["trace"]
+
+
 def saved(data: dict[str, Any]) -> dict[str, Any]:
     """What a notebook keeps of a bundle once JupyterLab or Notebook has shown the widget."""
     return {kind: content for kind, content in data.items() if kind != WIDGET}

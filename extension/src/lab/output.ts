@@ -147,7 +147,7 @@ class SessionOutput extends Panel implements IRenderMime.IRenderer {
   private async keepStill({ detail }: Rested): Promise<void> {
     const reply = await detail.still();
     const still = "blocks" in reply ? (reply.data as PartialJSONObject | null) : null;
-    if (this.isDisposed || !this.model || !still || (still[SESSION] as Said).id !== this.session) return;
+    if (this.isDisposed || !this.model || !still) return;
     this.model.setData({ data: { ...still, [SESSION]: { ...(still[SESSION] as Said), widget: said(this.model).widget } } });
   }
 
