@@ -297,8 +297,11 @@ class NetPass:
         try:
             execute(plan([replace(op, outputs=own)], values, self._device).steps, values)
         except RunError as error:
-            error.operator_index = position
-            raise
+            # It was planned alone, as number 0.
+            message = error.message.replace("Operator #0", f"Operator #{position}", 1)
+            raise RunError(
+                message, kind=error.kind, operator_index=position, blobs=error.blobs, ways_out=error.ways_out
+            ) from error
         seconds = perf_counter() - begun
         leaves = [blob.name for blob in numbered[position].reads if id(blob) not in written]
         self._leaves.update({name: self._blobs[name] for name in leaves})
