@@ -183,6 +183,31 @@ def test_past_the_end_nothing_happens():
     assert len(one.session) == count
 
 
+@pytest.mark.parametrize("steps", [0, 3, 8, 10])
+def test_it_ends_where_it_stands_when_it_is_aborted(steps):
+    one = begun()
+    for _ in range(steps):
+        one.step()
+    following, count = one.next, len(one.session)
+    session = one.abort()
+    assert one.next is None
+    assert len(session) == count + 1
+    assert f"before {following}" in session.narration
+    one.step()
+    assert len(one.session) == count + 1
+
+
+def test_a_given_gradient_that_does_not_fit_ends_the_pass():
+    net = Net("given")
+    net.Tanh("x", "a")
+    ws = Workspace()
+    ws.feed("x", [0.5, 1.0])
+    ws.feed("g", [1.0, 1.0, 1.0])
+    session = live(net, {"a": "g"}, workspace=ws).finish()
+    assert session.events[-1].kind == "Failed"
+    assert "must have the shape (2,)" in session.narration
+
+
 def test_nested_nets_and_a_missing_workspace_are_refused():
     net = Net("branch")
     with net.If("c"):

@@ -98,11 +98,13 @@ class NetPass:
     def next(self) -> str | None:
         """The operator that is next, as ``#3 Tanh``; None: the pass is over."""
         self._look_for_more()
+        if self._is_over:
+            return None
         if self._joined < len(self._ops):
             return f"#{self._joined} {self._ops[self._joined].type}"
         if self._due:
             return f"{self._made[self._due[0]].type} of the backward pass"
-        return None if self._is_over else "the backward pass"
+        return "the backward pass"
 
     def is_to_come(self, word: str) -> bool:
         """Whether something may yet be called so: an operator, a blob, or the gradient of one."""
@@ -119,9 +121,11 @@ class NetPass:
         """
         where = None if device is None else available(Device.parse(device) or self._device)
         self._look_for_more()
+        if self._is_over:
+            return False
         if self._joined < len(self._ops):
             self._join(where)
-        elif not self._is_over:
+        else:
             if self._events is None:
                 self._begin()
             if self._due:
@@ -216,7 +220,9 @@ class NetPass:
         self._generate()
         try:
             check_seeds([one for one in self._happened if isinstance(one, Event)], self._blobs)
-            self._fit().check(-1, self._values([]))
+            fit, values = self._fit(), self._values(self._done)
+            for position in range(-1, len(self._ops)):
+                fit.check(position, values)
         except GradvizError as error:
             self._fail(error)
 
@@ -228,7 +234,6 @@ class NetPass:
                 self._happen(self._ahead)
                 self._ahead = next(self._events, None)
         except GradientError as error:
-            self._ahead = None
             self._fail(error)
         self._is_over = self._is_over or (self._ahead is None and not self._due)
 
@@ -315,7 +320,7 @@ class NetPass:
     def _fail(self, error: GradvizError) -> None:
         self._happened.append(stopped(error, [one for one in self._happened if isinstance(one, Event)]))
         self._due.clear()
-        self._is_over = True
+        self._ahead, self._is_over = None, True
 
     def _numbered(self) -> list[Ssa[BlobVersion]]:
         """Every operator with its versions."""
