@@ -13,6 +13,7 @@ from .debugger.steering import bad_argument
 from .program import GradvizError
 from .program.errors import shorten
 from .program.events import Event
+from .runtime import Workspace
 from .session import Session
 
 
@@ -40,6 +41,15 @@ class Live:
     def next(self) -> str | None:
         """The operator that is next, as ``#3 tanh``; None: the pass is over."""
         return self._engine.next
+
+    @property
+    def workspace(self) -> Workspace:
+        """The blobs of a net as they are now, in a workspace of their own.
+
+        Raises:
+            GradvizError: ``not_live``: the engine has none.
+        """
+        return self._changeable("look at its blobs").workspace
 
     def step(self, *, device: str | None = None) -> Event | None:
         """Run the next operator; returns the last event.

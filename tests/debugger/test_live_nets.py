@@ -121,7 +121,9 @@ def test_an_operator_that_fails_leaves_everything_as_it_was_and_runs_when_its_in
         assert one.next == "#1 Mul"
         assert len(one.session) == 2
     one.feed("w", [3.0, 4.0])
+    assert sorted(one.workspace) == ["a", "w", "x"]
     session = one.finish()
+    assert np.array_equal(one.workspace["w_grad"], session.value("w_grad"))
     assert np.allclose(session.value("w_grad"), np.tanh([1.0, 2.0]))
     assert "w" not in ws
 

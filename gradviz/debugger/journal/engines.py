@@ -22,6 +22,7 @@ from ...program import GradientError, GradvizError, NetDef, RegistrationError
 from ...program.errors import code, count_of, listed
 from ...program.events import About, Accumulated, Event, Failed, GradWritten, Ran, Seeded
 from ...program.net_halves import nets_of
+from ...runtime import Workspace
 from ...runtime.watched import Journal, Limits, Progress, interrupted
 from .engine_rules import Broken, EngineRules
 from .gradient_shapes import Fit
@@ -81,7 +82,14 @@ class LivePass(Protocol):
 
 
 class ChangeablePass(LivePass, Protocol):
-    """A pass of which people change what is to come."""
+    """A pass of which people change what is to come.
+
+    Attributes:
+        workspace: the blobs as they are now.
+    """
+
+    @property
+    def workspace(self) -> Workspace: ...
 
     def advance(self, device: str | None = None) -> bool:
         """Run the next operator, on a device if one is named; whether another one is next."""

@@ -154,6 +154,15 @@ class NetPass:
         holder.feed(blob, value)
         self._blobs[blob] = holder.fetch(blob, device=None)
 
+    @property
+    def workspace(self) -> Workspace:
+        """The blobs as they are now, in a workspace of their own."""
+        now = Workspace(self._device)
+        last = {name: array for (name, _), array in sorted(self._values(self._done).items(), key=_key)}
+        for name, array in {**self._blobs, **last}.items():
+            now.feed(name, array)
+        return now
+
     def skip(self) -> None:
         """Leave out the next operator of the net.
 
@@ -380,6 +389,10 @@ class NetPass:
         if following is None:
             return f"{said}. The pass is over."
         return f"{said}. It stands still before {following}: what is behind has not happened yet."
+
+
+def _key(item: tuple[Key, Array]) -> Key:
+    return item[0]
 
 
 def _new_names(before: Sequence[Operator], now: Sequence[Operator]) -> dict[str, deque[str]]:
