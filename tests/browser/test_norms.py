@@ -10,7 +10,7 @@ import gradviz
 from tests.browser.hosts import Host, on_a_page, recorded
 from tests.browser.programs import Build, Built, gated, neuron, skip_connection, written_into
 from tests.browser.test_refused import relu_in_place
-from tests.browser.view import View, ask, seen
+from tests.browser.view import GEOMETRY, View, ask, seen
 
 WIDTHS = """graph => [...graph.querySelectorAll(".edge.backward[data-normed]:not(.hot)")]
   .map((edge) => [parseFloat(edge.querySelector(".gv-edge-norm").textContent), edge.querySelector("path")])
@@ -18,22 +18,19 @@ WIDTHS = """graph => [...graph.querySelectorAll(".edge.backward[data-normed]:not
 """Of each edge that says it the norm, and how thick it is."""
 
 
-COVERED = """graph => {
-  const boxOf = one => one.getBoundingClientRect();
+COVERED = (
+    """graph => {"""
+    + GEOMETRY
+    + """
   const leaves = [...graph.querySelectorAll(".gv-leaf > rect")];
   const others = [...graph.querySelectorAll(".node > :is(rect, ellipse, path), .edge text")]
     .filter(one => one.checkVisibility());
-  const points = [...graph.querySelectorAll(".edge > path")].flatMap(path => {
-    const screen = path.getScreenCTM();
-    const along = Array.from({ length: Math.ceil(path.getTotalLength() / 4) + 1 }, (_, at) => 4 * at);
-    return along.map(at => path.getPointAtLength(at).matrixTransform(screen));
-  });
-  const meets = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
-  const isIn = ({ x, y }, box) => x > box.left && x < box.right && y > box.top + 1 && y < box.bottom - 1;
+  const points = pointsOf(graph.querySelectorAll(".edge > path"));
   return leaves.filter((leaf, at) =>
     [...others, ...leaves.slice(at + 1)].some(one => meets(boxOf(leaf), boxOf(one)))
     || points.some(point => isIn(point, boxOf(leaf)))).map(leaf => leaf.parentElement.textContent);
 }"""
+)
 """The leaves that lie over something else."""
 
 

@@ -10,20 +10,16 @@ import gradviz
 from tests.browser.hosts import Host, recorded
 from tests.browser.programs import Build, gated, lanes, large, neuron, skip_connection
 from tests.browser.test_accessibility import in_both_themes, violations
-from tests.browser.view import View, ask, box
+from tests.browser.view import GEOMETRY, View, ask, box
 from tests.drawing.nested import Built, loop, shared_gradient, two_branches, workspace
 
-OVERLAPS = """svg => {
-  const boxOf = one => one.getBoundingClientRect();
+OVERLAPS = (
+    """svg => {"""
+    + GEOMETRY
+    + """
   const labels = [...svg.querySelectorAll(".gv-wire:not(.gv-crowded) text")].filter(one => one.textContent !== "");
   const nodes = [...svg.querySelectorAll("g.node > :is(rect, ellipse)")];
-  const points = [...svg.querySelectorAll("g.edge > path")].flatMap(path => {
-    const screen = path.getScreenCTM();
-    const along = Array.from({ length: Math.ceil(path.getTotalLength() / 4) + 1 }, (_, at) => 4 * at);
-    return along.map(at => path.getPointAtLength(at).matrixTransform(screen));
-  });
-  const meets = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
-  const isIn = ({ x, y }, box) => x > box.left && x < box.right && y > box.top + 1 && y < box.bottom - 1;
+  const points = pointsOf(svg.querySelectorAll("g.edge > path"));
   return labels.flatMap((one, at) => {
     const others = [...labels.slice(at + 1), ...nodes].filter(other => other.parentElement !== one.parentElement);
     const met = others.filter(other => meets(boxOf(one), boxOf(other))).map(other => other.textContent || "a node");
@@ -31,6 +27,7 @@ OVERLAPS = """svg => {
     return [...met, ...(isCrossed ? ["an edge"] : [])].map(other => `${one.textContent} | ${other}`);
   });
 }"""
+)
 
 
 def not_run() -> Built:

@@ -31,6 +31,19 @@ BOXES = """(root, selectors) => selectors.map((selector) => {
 })"""
 
 
+GEOMETRY = """
+  const boxOf = one => one.getBoundingClientRect();
+  const pointsOf = paths => [...paths].flatMap(path => {
+    const screen = path.getScreenCTM();
+    const along = Array.from({ length: Math.ceil(path.getTotalLength() / 4) + 1 }, (_, at) => 4 * at);
+    return along.map(at => path.getPointAtLength(at).matrixTransform(screen));
+  });
+  const meets = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+  const isIn = ({ x, y }, box) => x > box.left && x < box.right && y > box.top + 1 && y < box.bottom - 1;
+"""
+"""For functions of the page: where elements and paths are on the screen, and what lies over what."""
+
+
 SEEN = """root => {
   const outer = root.querySelector(".gv-window").getBoundingClientRect();
   const drawing = root.querySelector(".gv-window > svg");

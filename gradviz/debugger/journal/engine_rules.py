@@ -10,7 +10,7 @@ a pass         begins with Seeded and ends with Completed or Failed; then operat
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 import msgspec
@@ -61,6 +61,24 @@ class Broken(Exception):
         self.before = before
 
 
+def renamed(op: Operator, rename: Rename, *, reads: bool) -> Operator:
+    """An operator that writes, or `reads`, another name."""
+    outputs, inputs = op.outputs.copy(), op.inputs
+    if rename.slot >= 0:
+        outputs[rename.slot] = rename.new
+    if reads:
+        inputs = [rename.new if name == rename.old else name for name in inputs]
+    return msgspec.structs.replace(op, inputs=inputs, outputs=outputs)
+
+
+def steps_renamed(renames: Iterable[Rename]) -> Iterator[tuple[Rename, bool]]:
+    """The renames of an accumulation, and whether each is also of what is read, as by a later step of a rule."""
+    last: tuple[str, str] | None = None
+    for one in renames:
+        yield one, last == (one.old, one.new)
+        last = one.old, one.new
+
+
 class Program:
     """The operators so far, forward, then gradient operators, with their versions.
 
@@ -90,13 +108,7 @@ class Program:
 
     def rename(self, rename: Rename, *, reads: bool) -> None:
         """An operator writes, or `reads`, another name."""
-        op = self.operators[rename.position]
-        outputs, inputs = op.outputs.copy(), op.inputs
-        if rename.slot >= 0:
-            outputs[rename.slot] = rename.new
-        if reads:
-            inputs = [rename.new if name == rename.old else name for name in inputs]
-        self.operators[rename.position] = msgspec.structs.replace(op, inputs=inputs, outputs=outputs)
+        self.operators[rename.position] = renamed(self.operators[rename.position], rename, reads=reads)
         self.names.add(rename.new)
         self._numbered, self._blobs = [], {}
 
@@ -266,10 +278,8 @@ class EngineRules:
     def _accumulate(self, event: Accumulated) -> None:
         self._places(event.index)
         self._blob(event.blob, event.version)
-        last: tuple[str, str] | None = None
-        for rename in event.renames:
-            self._rename(rename, reads=(rename.old, rename.new) == last)
-            last = rename.old, rename.new
+        for rename, reads in steps_renamed(event.renames):
+            self._rename(rename, reads=reads)
         self._gradients([term.gradient for term in event.contributions])
         for term in event.contributions:
             self._places(*[] if term.index is None else [term.index])

@@ -38,6 +38,7 @@ from ...runtime.devices import available, device_of
 from ...runtime.executor import execute
 from ...runtime.planning import plan
 from ...runtime.watched import Journal, interrupted
+from .engine_rules import renamed, steps_renamed
 from .gradient_shapes import Fit
 from .net_recorder import check_arguments, check_seeds
 from .recording import Recording
@@ -158,7 +159,8 @@ class NetPass:
     def workspace(self) -> Workspace:
         """The blobs as they are now, in a workspace of their own."""
         now = Workspace(self._device)
-        last = {name: array for (name, _), array in sorted(self._values(self._done).items(), key=_key)}
+        values = self._values(self._done)
+        last = {name: values[name, version] for name, version in sorted(values)}
         for name, array in {**self._blobs, **last}.items():
             now.feed(name, array)
         return now
@@ -188,7 +190,13 @@ class NetPass:
 
     @property
     def _done(self) -> Iterator[Done]:
+        """The operators that ran."""
         return (one for one in self._happened if isinstance(one, Done))
+
+    @property
+    def _of_pass(self) -> list[Event]:
+        """The events, but for runs of operators."""
+        return [one for one in self._happened if isinstance(one, Event)]
 
     def _look_for_more(self) -> None:
         """Operators may have been added to the net."""
@@ -205,7 +213,7 @@ class NetPass:
 
     def _join(self, device: Device | None) -> None:
         """Run the next operator of the net, which joins."""
-        op = self._on(self._ops[self._joined], device)
+        op = _on(self._ops[self._joined], device)
         done = self._executed(op, self._joined, is_backward=False)
         self._ops[self._joined] = op
         ssa = self._numbered()[self._joined]
@@ -228,7 +236,7 @@ class NetPass:
         self._events = events
         self._generate()
         try:
-            check_seeds([one for one in self._happened if isinstance(one, Event)], self._blobs)
+            check_seeds(self._of_pass, self._blobs)
             fit, values = self._fit(), self._values(self._done)
             for position in range(-1, len(self._ops)):
                 fit.check(position, values)
@@ -261,21 +269,13 @@ class NetPass:
 
     def _rename(self, event: Accumulated) -> None:
         """Gradients that are added are called otherwise from now on, those too that were computed before."""
-        last: tuple[str, str] | None = None
-        for one in event.renames:
-            op = self._made[one.position]
-            outputs, inputs = op.outputs.copy(), op.inputs
-            if one.slot >= 0:
-                outputs[one.slot] = one.new
-            if last == (one.old, one.new):
-                inputs = [one.new if name == one.old else name for name in inputs]
-            last = one.old, one.new
-            self._made[one.position] = replace(op, inputs=inputs, outputs=outputs)
+        for one, reads in steps_renamed(event.renames):
+            self._made[one.position] = renamed(self._made[one.position], one, reads=reads)
 
     def _run_made(self, device: Device | None) -> None:
         """Run the next gradient operator."""
         number = self._due[0]
-        op = self._on(self._made[number], device)
+        op = _on(self._made[number], device)
         fit = self._fit()
         try:
             done = self._executed(op, number, is_backward=True)
@@ -288,23 +288,16 @@ class NetPass:
 
     def _fit(self) -> Fit:
         """The gradients so far, to be held against their blobs."""
-        events = self._told([one for one in self._happened if isinstance(one, Event)])
+        events = self._told(self._of_pass)
         return Fit(events, nets_of(self._ops, self._made, events))
-
-    def _on(self, op: Operator, device: Device | None) -> Operator:
-        return op if device is None else replace(op, device=device)
 
     def _executed(self, op: Operator, number: int, *, is_backward: bool) -> Done:
         """Run an operator on what it reads by the names of now; where it fails, nothing has changed."""
         position = number + (len(self._ops) if is_backward else 0)
-        numbered = self._numbered()
-        written = {
-            id(blob): array
-            for one in self._done
-            for blob, array in zip(numbered[self._position(one)].writes, one.outputs, strict=True)
-        }
-        reads = {blob.name: written.get(id(blob), self._blobs.get(blob.name)) for blob in numbered[position].reads}
-        values = {name: array for name, array in reads.items() if array is not None}
+        reads: list[Key] = [(blob.name, blob.version) for blob in self._numbered()[position].reads]
+        known = self._values(self._done)
+        leaves = {key[0]: self._blobs[key[0]] for key in reads if key not in known and key[0] in self._blobs}
+        values = leaves | {key[0]: known[key] for key in reads if key in known}
         # Two gradients of one blob have one name until an accumulation tells them apart.
         own = [name if op.outputs.index(name) == slot else f"{name}_{slot}" for slot, name in enumerate(op.outputs)]
         begun = perf_counter()
@@ -317,8 +310,7 @@ class NetPass:
                 message, kind=error.kind, operator_index=position, blobs=error.blobs, ways_out=error.ways_out
             ) from error
         seconds = perf_counter() - begun
-        leaves = [blob.name for blob in numbered[position].reads if id(blob) not in written]
-        self._leaves.update({name: self._blobs[name] for name in leaves})
+        self._leaves |= leaves
         outputs = [values[name] for name in own]
         return Done(is_backward, number, outputs, str(device_of(outputs[0])) if outputs else "cpu", seconds)
 
@@ -327,7 +319,7 @@ class NetPass:
         return one.number + (len(self._ops) if one.is_backward else 0)
 
     def _fail(self, error: GradvizError) -> None:
-        self._happened.append(stopped(error, [one for one in self._happened if isinstance(one, Event)]))
+        self._happened.append(stopped(error, self._of_pass))
         self._due.clear()
         self._ahead, self._is_over = None, True
 
@@ -391,8 +383,9 @@ class NetPass:
         return f"{said}. It stands still before {following}: what is behind has not happened yet."
 
 
-def _key(item: tuple[Key, Array]) -> Key:
-    return item[0]
+def _on(op: Operator, device: Device | None) -> Operator:
+    """An operator that is to run on a device, where one is named."""
+    return op if device is None else replace(op, device=device)
 
 
 def _new_names(before: Sequence[Operator], now: Sequence[Operator]) -> dict[str, deque[str]]:

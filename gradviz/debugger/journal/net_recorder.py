@@ -153,6 +153,7 @@ def _generate(generator: Iterator[Event], events: list[Event], limits: Limits) -
 
 
 def check_arguments(net: object, ys: object, workspace: object) -> None:
+    """Refuse what is no net, no workspace, or names nothing to differentiate."""
     if not isinstance(net, NetDef):
         raise NetError(
             f"There is no net to debug in {net!r}.",

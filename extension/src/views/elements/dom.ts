@@ -109,7 +109,7 @@ function blobName(name: string): Child[] {
   return [element("span", { title: name }, short.slice(0, words), element("span", { class: "gv-note" }, short.slice(words)))];
 }
 
-/** The sentence, what is between backticks as code. */
-export function marked(sentence: string): Child[] {
-  return sentence.split("`").map((part, index) => (index % 2 === 0 ? part : code(part)));
+/** The sentence, what is between backticks as code, and what is around it as `shown` has it. */
+export function marked(sentence: string, shown: (part: string) => Child[] = (part) => [part]): Child[] {
+  return sentence.split("`").flatMap((part, index) => (index % 2 === 0 ? shown(part) : code(part)));
 }

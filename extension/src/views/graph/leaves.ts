@@ -66,9 +66,10 @@ export function createLeaves(trace: Trace, drawing: Drawing, navigation: Navigat
     show(position: number): void {
       for (const { line, kind, rows, group, texts } of drawn) {
         group.toggleAttribute("data-future", kind === "gradient" && line.made > position);
-        rows.forEach(({ name, blob }, index) => {
-          const text = texts[index];
-          if (text) text.lastElementChild?.replaceChildren(numberAt(trace, kind, blob, position, name));
+        rows.forEach(({ blob }, index) => {
+          const number = texts[index]?.lastElementChild;
+          const said = numberAt(trace, kind, blob, position);
+          if (number && number.textContent !== said) number.textContent = said;
         });
       }
     },
@@ -76,13 +77,13 @@ export function createLeaves(trace: Trace, drawing: Drawing, navigation: Navigat
 }
 
 /** " 1.39": the norm of a gradient, the value of what the net ends in; nothing is told of an input. */
-function numberAt(trace: Trace, kind: Leaves["kind"], blob: string, position: number, name: string): string {
+function numberAt(trace: Trace, kind: Leaves["kind"], blob: string, position: number): string {
   if (kind === "input" || blob === "") return "";
   const value = kind === "gradient" ? gradientAt(trace, { subnet: null, gradient: blob }, position) : valueAt(trace, { blob, subnet: null, frame: null }, position);
   if (!value) return "";
   const norm = normOf(value);
   const said = kind === "output" && value.size === 1 ? glance(value) : norm === null ? "" : quantity(norm, DIGITS);
-  return name === "" ? said : ` ${said}`;
+  return said && ` ${said}`;
 }
 
 function leavesOf(trace: Trace): Leaves[] {

@@ -100,8 +100,8 @@ export function createViewport(drawing: Pictured) {
   function restingScale(): number {
     const whole = wholeScale();
     if (whole >= readable) return Math.min(whole, Math.max(NATURAL, readable));
-    const beside = pane.clientWidth - WIDTH;
-    const across = beside / width >= readable ? beside / width : beside / LANES;
+    const space = pane.clientWidth - WIDTH;
+    const across = space / width >= readable ? space / width : space / LANES;
     return Math.min(Math.max(across, readable), ROOMY * readable);
   }
 

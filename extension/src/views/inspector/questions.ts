@@ -8,7 +8,7 @@ import { forwardOf, linesById, numberOf, subnetOf } from "../../model/recording/
 import { lengthOf } from "../../model/recording/lookup";
 import { gradientsOf, makerOf, valueAt, type Place } from "../../model/recording/values";
 import type { Line, Scalar, Trace } from "../../model/schema";
-import { button, code, element, linkButton, quiet, type Child } from "../elements/dom";
+import { button, element, linkButton, marked, quiet, type Child } from "../elements/dom";
 import { keepKeys } from "../elements/controls";
 import type { Navigation } from "../elements/navigation";
 import { quantity } from "../elements/numbers";
@@ -122,7 +122,7 @@ const NAMED = /event (\d+)|#(\d+)|[^\s,;:()"]+@\d+/g;
 
 /** A text in which events, operators and blob versions of the outermost net lead there; what is between backticks is code. */
 function withLinks(asking: Asking, text: string): Child[] {
-  return text.split("`").flatMap((part, index) => (index % 2 === 0 ? linkedNames(asking, part) : code(part)));
+  return marked(text, (part) => linkedNames(asking, part));
 }
 
 function linkedNames({ trace, navigation }: Asking, text: string): Child[] {
