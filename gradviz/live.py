@@ -10,6 +10,7 @@ from . import bridges, notebook
 from .debugger import Breakpoint, ConditionError, Cursor, CursorError
 from .debugger.journal import ChangeablePass, LivePass, live_any
 from .debugger.steering import bad_argument
+from .gradient import Ys
 from .program import GradvizError
 from .program.errors import shorten
 from .program.events import Event
@@ -115,16 +116,34 @@ class Live:
         """Set a breakpoint in what has happened and is to come; the arguments are those of `Session.break_on`."""
         return self._session.break_on(on, **options)
 
-    def feed(self, blob: str, value: Any) -> None:
-        """Give a blob of a net another value, before an operator has read or written it.
+    def feed(self, blob: str, value: Any) -> Event | None:
+        """Give a blob of a net, or a gradient, another value; returns the last event.
+
+        Where an operator has read or written it, that is a new version of it, `ChangedByHand`, and what was computed
+        from the version before is stale. The gradient of a blob ``h`` that was changed so goes to what was given,
+        ``h_by_hand``.
 
         Args:
-            value: as of `Workspace.feed`.
+            value: as of `Workspace.feed`; of the shape and dtype of the version before, whose dtype numbers and
+                lists get.
 
         Raises:
-            GradvizError: ``not_live``: the engine cannot be fed. RunError: ``was_read``, ``bad_value``.
+            GradvizError: ``not_live``: the engine cannot be fed; the pass is over; the backward pass has begun, and the
+                blob belongs to the net; an operator has not run yet that came together with the last one.
+            RunError: ``bad_value``, ``shape_mismatch``.
         """
-        self._changeable(f"feed {shorten(blob)}").feed(blob, value)
+        self._changeable(f"feed {shorten(str(blob))}").feed(blob, value)
+        self._passed = len(self._look())
+        return self._session.event
+
+    def differentiate(self, ys: Ys) -> None:
+        """Say from which blobs of a net to go back, as in `debug`, before the backward pass begins.
+
+        Raises:
+            GradvizError: ``not_live``: it has begun, or the engine cannot be told. ``bad_ys``.
+        """
+        self._changeable("say what to differentiate").differentiate(ys)
+        self._look()
 
     def skip(self) -> None:
         """Leave out the next operator of a net.
@@ -206,7 +225,7 @@ def live(given: Any, ys: Any = None, **options: Any) -> Live:
 
     live(net, ys, *, workspace, skip=0) runs each operator of the net, and then each gradient operator as its rule makes
     it; the net and the workspace stay as they are. Operators that are added to the net before its backward pass begins
-    come too.
+    come too. Without `ys` it stands still when the net has run, until `Live.differentiate` gives them.
 
     live(loss, *, gradient=None, inputs=None, create_graph=False, write=False), with a tensor of PyTorch or several in a
     list, lets its real engine wait, in a thread of its own; options as of `debug`. While it waits its hooks are on the

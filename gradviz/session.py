@@ -4,7 +4,7 @@ Recording and stepping draw and write nothing: what does is imported when it is 
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
@@ -25,8 +25,9 @@ from .notebook import ANSWERS, BUDGET
 from .notebook.files import write_whole
 from .notebook.progress import shown_progress
 from .notebook.session_protocol import Shown
-from .program import NetDef, NetError, Operator
+from .program import Gradient, GradientSlice, NetDef, NetError, Operator
 from .program.events import Aggregator, Event
+from .program.operator import parts_of
 from .runtime import Workspace
 
 if TYPE_CHECKING:
@@ -152,12 +153,14 @@ class Session(Shown):
                     kind="no_net",
                     ways_out=["net.to_ssa() is that of any net; gradviz.debug(net.to_ssa(), ys) debugs it."],
                 )
-            ys, given = list(recorded.ys), recorded.ys
+            given = recorded.ys if isinstance(recorded.ys, dict) else dict.fromkeys(recorded.ys)
             operators = Net(self.name, NetDef.from_dict(self._forward).ops)
-            # What reads the ys at the end tells what they are called then.
-            *ops, last = Net(self.name, [*operators.ops, Operator("Print", ys, [])]).to_ssa().ops
-            seeds = {new: given[y] for y, new in zip(ys, last.inputs, strict=True)} if isinstance(given, dict) else None
-            self._ssa = debug(Net(f"{self.name} in SSA form", ops), seeds or last.inputs, **self._options)
+            # What reads them at the end tells what the ys, and gradients that are given, are called then.
+            names = list(dict.fromkeys([*given, *(name for one in given.values() for name in parts_of(one))]))
+            *ops, last = Net(self.name, [*operators.ops, Operator("Print", names, [])]).to_ssa().ops
+            now = dict(zip(names, last.inputs, strict=True))
+            seeds = {now[y]: _called(gradient, now) for y, gradient in given.items()}
+            self._ssa = debug(Net(f"{self.name} in SSA form", ops), seeds, **self._options)
         return self._ssa
 
     def trace(self) -> Trace:
@@ -234,6 +237,12 @@ class Session(Shown):
         from .notebook.display import mimebundle
 
         return mimebundle(self)
+
+
+def _called(gradient: Gradient | None, now: Mapping[str, str]) -> Gradient | None:
+    """A gradient by the names that blobs have now."""
+    parts = [now[name] for name in parts_of(gradient)]
+    return GradientSlice(*parts) if len(parts) > 1 else parts[0] if parts else None
 
 
 class _Keeping(TypedDict, total=False):

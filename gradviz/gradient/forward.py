@@ -231,6 +231,8 @@ class ForwardProgram:
             return Checked(blob.name, source, blob.name, blob.version)
         if self.around.keeps_versions:
             return Checked(kept_name(blob), source, blob.name, blob.version)
+        if (copy := self.around.copies.get(str(blob))) is not None:
+            return Checked(copy, source, blob.name, blob.version)
         raise version_overwritten(self.ssa, index, source, blob, latest)
 
     def _leave(self, scopes: Iterable[str], index: int) -> None:

@@ -94,15 +94,20 @@ class IR(ForwardProgram):
 
     def backward_events(self, ys: Ys) -> Iterator[Event]:
         """Generate the backward pass step by step; `gradient_ops` and `gradient_map` hold the result at the end."""
+        for events in self.backward_steps(ys):
+            yield from events
+
+    def backward_steps(self, ys: Ys) -> Iterator[Sequence[Event]]:
+        """The same in larger steps: the net and the seeds, then what an operator of the net brings, and its sums."""
         seeds = self._parsed(ys)
         told: list[Event] = list(self._played())
         self.told = told
         try:
             for _ in self._walk(seeds):
-                yield from told
+                yield told
                 told.clear()
         except GradientError:
-            yield from told
+            yield told
             raise
         finally:
             self.told = None
@@ -135,6 +140,7 @@ class IR(ForwardProgram):
         yield
         for index in range(len(self.ssa) - 1, self.skip - 1, -1):
             self._visit(index)
+            yield
             self.do_gradient_accumulation(index)
             yield
         if self.told is not None:
@@ -222,7 +228,7 @@ class IR(ForwardProgram):
         checks: Sequence[InputChecked] = ()
         if told is not None or self.around.keeps_versions or not self._is_in_order(ssa, operators, g_output):
             checks = self._check_inputs(index, operators, g_output)
-        if self.around.keeps_versions:
+        if self.around.keeps_versions or self.around.copies:
             operators = [_reading(op, check) for op, check in zip(operators, checks, strict=True)]
         if answer.marked:
             operators = [plain(made) for made in operators]

@@ -33,6 +33,7 @@ class Surroundings(msgspec.Struct, frozen=True):
         still_holds: whether a blob is, when the backward pass runs, what it is at the end of the net.
         zeroed: blobs that the net overwrites, and whose gradients before that it shall make where a Do can: zeros.
         told: where its events go; None: they are not wanted.
+        copies: overwritten versions, each as ``x@0`` -> the blob to which an operator of the net has copied it.
     """
 
     path: tuple[str, ...] = ()
@@ -43,6 +44,7 @@ class Surroundings(msgspec.Struct, frozen=True):
     still_holds: Callable[[str], bool] = always
     zeroed: Collection[str] = ()
     told: list[Event] | None = None
+    copies: Mapping[str, str] = {}
 
 
 class Attempt(NamedTuple):

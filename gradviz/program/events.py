@@ -15,9 +15,9 @@ from .net import nested_to_dict, with_nets
 from .operator import Gradient, GradientSlice, Operator
 
 __all__ = [
-    "About", "Accumulated", "Checked", "CodeLine", "Completed", "Contribution", "Deduplicated", "EnteredSubnet",
-    "Event", "Failed", "GeneratorAdded", "GradWritten", "HookRan", "InputChecked", "LeftSubnet", "Played", "Ran",
-    "Rename", "RuleApplied", "Seeded", "Skipped", "Visited", "Waiting",
+    "About", "Accumulated", "ChangedByHand", "Checked", "CodeLine", "Completed", "Contribution", "Deduplicated",
+    "EnteredSubnet", "Event", "Failed", "GeneratorAdded", "GradWritten", "HookRan", "InputChecked", "LeftSubnet",
+    "Played", "Ran", "Rename", "RuleApplied", "Seeded", "Skipped", "Visited", "Waiting",
 ]  # fmt: skip
 
 
@@ -272,6 +272,19 @@ class HookRan(Event, frozen=True, gc=False):
     operators: list[Operator]
     position: int
     hooks: tuple[str, ...] = ()
+
+
+class ChangedByHand(Event, frozen=True, gc=False):
+    """Somebody gave `blob` another value while the pass stood still: `version` of it, where it was the version before.
+
+    What was computed from that is stale. An operator of the net puts the value in place, the one that was played last;
+    or, in a backward pass, one of `operators`, the first of them gradient operator `position`.
+    """
+
+    blob: str
+    version: int
+    operators: list[Operator] = []
+    position: int | None = None
 
 
 class EnteredSubnet(Event, frozen=True, gc=False):

@@ -101,7 +101,7 @@ def test_it_stops_at_targets_and_breakpoints():
     one.continue_()
     assert one.session.event is not None
     assert one.session.event.kind == "Accumulated"
-    assert one.next == "FCGradient of the backward pass"
+    assert one.next == "ReluGradient of the backward pass"
 
 
 def test_an_operator_that_fails_leaves_everything_as_it_was_and_runs_when_its_input_is_mended():
@@ -159,7 +159,7 @@ def test_an_operator_runs_on_the_device_that_the_step_names(cupy):
 @pytest.mark.parametrize(
     ("wrong", "kind"),
     [
-        (lambda one: one.feed("x", np.ones(3)), "was_read"),
+        (lambda one: one.feed("x", np.ones(3)), "shape_mismatch"),
         (lambda one: one.feed("new", object()), "bad_value"),
         (lambda one: one.step(device="cuda:7"), "bad_device"),
         (lambda one: one.step(device="nowhere"), "bad_device"),

@@ -179,6 +179,7 @@ Kind = Literal[
     "HookRan",
     "EnteredSubnet",
     "LeftSubnet",
+    "ChangedByHand",
     "Ran",
     "Failed",
     "Completed",
@@ -219,8 +220,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     type: str
     """The operator's type; for passed: the type of the forward operator; for a stretch the types in it."""
     inputs: list[BlobVersion]
-    """Blob versions read, final names. For passed: the one gradient that passes on. For a stretch: one for each line
-    that it reads from."""
+    """Versions read, final names. For passed: the gradient that passes on. For a stretch: one for each line before."""
     outputs: list[BlobVersion]
     """Blob versions written, final names. For passed: the blobs whose gradient it is. For a stretch: those that other
     lines read, one for each other stretch."""
@@ -247,6 +247,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Plain text, "y = x·wᵀ + b"; empty: not known."""
     ran: Position | None = None
     """Position after its run, in a nested net the first one; None: never executed."""
+    stale: Position | None = None
+    """From here on what it wrote is stale, since what it read was changed by hand; None: it is not."""
 
     @property
     def number(self) -> int:

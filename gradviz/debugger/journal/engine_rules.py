@@ -21,6 +21,7 @@ from ...program import Gradient, GradvizError, Operator
 from ...program.control_flow import NETS
 from ...program.events import (
     Accumulated,
+    ChangedByHand,
     Completed,
     Deduplicated,
     EnteredSubnet,
@@ -198,6 +199,8 @@ class EngineRules:
                 self._merge(event)
             case HookRan():
                 self._hook(event)
+            case ChangedByHand():
+                self._change(event)
             case Ran():
                 self._run(event)
             case GradWritten():
@@ -319,6 +322,13 @@ class EngineRules:
         self._gradients([event.before])
         self._join(event.position, event.operators)
         self._made_by(event.operators, event.after, (event.blob, event.version))
+
+    def _change(self, event: ChangedByHand) -> None:
+        if event.position is not None:
+            self._join(event.position, event.operators)
+        elif event.operators:
+            _break("operators that put a value in place are numbered from a position", event.blob)
+        self._blob(event.blob, event.version)
 
     def _run(self, event: Ran) -> None:
         operators = self.program.operators

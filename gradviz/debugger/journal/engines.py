@@ -18,6 +18,7 @@ import numpy as np
 
 from ...eager import Variable
 from ...eager.journal import watch_backward
+from ...gradient import Ys
 from ...program import GradientError, GradvizError, NetDef, RegistrationError
 from ...program.errors import code, count_of, listed
 from ...program.events import About, Accumulated, Event, Failed, GradWritten, Ran, Seeded
@@ -101,6 +102,10 @@ class ChangeablePass(LivePass, Protocol):
 
     def skip(self) -> None:
         """Leave out the next operator."""
+        ...
+
+    def differentiate(self, ys: Ys) -> None:
+        """Say what the backward pass is to start from."""
         ...
 
 

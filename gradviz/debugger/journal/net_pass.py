@@ -2,37 +2,38 @@
 
 Names are as they are by now: where an accumulation renames a gradient that was computed before, the recording has its
 new name from the start. Values equal those of `record`; positions need not.
+
+A blob that is changed by hand gets a new version, copied from a leaf that holds what was given, ``h_by_hand``: so the
+program that happened can be run again, and what was given has a gradient. The version before is copied, too, for the
+operators of the backward pass that need it.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
+import numpy as np
 from msgspec.structs import replace
 
 from ...gradient import IR, Ys
+from ...gradient.nesting import Surroundings
 from ...operators.registry import Array
-from ...program import Device, Gradient, GradientError, GradientSlice, GradvizError, NetDef, Operator, RunError
+from ...program import Device, GradientError, GradvizError, NetDef, Operator, RunError
 from ...program.control_flow import NETS
 from ...program.errors import code, count_of, listed, shorten
 from ...program.events import (
     Accumulated,
-    Completed,
+    ChangedByHand,
     Event,
-    GeneratorAdded,
     Played,
-    Ran,
-    RuleApplied,
     Seeded,
-    Skipped,
-    Visited,
     stopped,
 )
 from ...program.net_halves import Key, nets_of
-from ...program.operator import BlobVersion, Ssa, parts_of, play
+from ...program.operator import BlobVersion, Ssa, check_name, free_name, parts_of, play
 from ...runtime import Workspace
 from ...runtime.devices import available, device_of
 from ...runtime.executor import execute
@@ -40,21 +41,9 @@ from ...runtime.planning import plan
 from ...runtime.watched import Journal, interrupted
 from .engine_rules import renamed, steps_renamed
 from .gradient_shapes import Fit
+from .live_events import Done, made_by, placed, told
 from .net_recorder import check_arguments, check_seeds
 from .recording import Recording
-
-BEGIN = (Seeded, Visited, Skipped, Completed)
-"""What a part of the pass begins with: what it brings is named for good when the next one begins."""
-
-
-class Done(NamedTuple):
-    """An operator that ran: forward operator `number`, or gradient operator."""
-
-    is_backward: bool
-    number: int
-    outputs: list[Array]
-    device: str
-    seconds: float
 
 
 class NetPass:
@@ -64,7 +53,8 @@ class NetPass:
     begun come too.
 
     Args:
-        net, ys, workspace, skip: as of `record`; the workspace is needed.
+        net, workspace, skip: as of `record`; the workspace is needed.
+        ys: as of `record`; None: `differentiate` gives them when the net has run.
 
     Raises:
         GradientError: ``not_live``: the net has nested nets, or there is no workspace. What `record` raises.
@@ -74,9 +64,8 @@ class NetPass:
 
     def __init__(self, net: NetDef, ys: Ys | None = None, *, workspace: Workspace | None = None, skip: int = 0) -> None:
         check_arguments(net, ys, workspace)
-        if ys is None or workspace is None:
-            missing = "differentiate: no ys are given" if ys is None else "run on: no workspace is given"
-            raise _not_live(f"There is nothing to {missing}.", "Write live(net, ys, workspace=ws).")
+        if workspace is None:
+            raise _not_live("There is nothing to run on: no workspace is given.", "Write live(net, ys, workspace=ws).")
         self._net, self._known = net, list(net.ops)
         self._ys, self._skip = ys, skip
         self._device = workspace.device
@@ -85,14 +74,22 @@ class NetPass:
         self._ops = list(net.ops)
         self._lines = [net.calls.line_of(op) for op in net.ops]
         _refuse_nested(self._ops)
+        # How many operators of the net, and of its backward pass, have run: the others are next, in their order.
         self._joined = 0
+        self._gone_back = 0
+        # The gradient operators, and the number among them of each that the IR has made.
         self._made: list[Operator] = []
+        self._places: list[int] = []
         # The events of the pass, and among them the operators that ran, in order.
         self._happened: list[Event | Done] = []
-        self._events: Iterator[Event] | None = None
-        self._ahead: Event | None = None
-        # Gradient operators that were made and have not run.
-        self._due: deque[int] = deque()
+        self._steps: Iterator[Sequence[Event]] | None = None
+        # What the pass brings next, with the operators that run then.
+        self._coming: list[Event] = []
+        # Versions that were changed by hand -> the blob that has a copy.
+        self._copies: dict[str, str] = {}
+        # Gradient operators that put a value that was given in place of what another one has written -> that one.
+        self._replaced: dict[int, int] = {}
+        self._program: list[Ssa[BlobVersion]] | None = None
         self._is_over = False
 
     @property
@@ -103,9 +100,8 @@ class NetPass:
             return None
         if self._joined < len(self._ops):
             return f"#{self._joined} {self._ops[self._joined].type}"
-        if self._due:
-            return f"{self._made[self._due[0]].type} of the backward pass"
-        return "the backward pass"
+        made = [*self._made[self._gone_back :], *[op for event in self._coming for op in made_by(event)]]
+        return f"{made[0].type} of the backward pass" if made else "the backward pass"
 
     def is_to_come(self, word: str) -> bool:
         """Whether something may yet be called so: an operator, a blob, or the gradient of one."""
@@ -119,6 +115,8 @@ class NetPass:
 
         Raises:
             RunError: it fails; everything is as before, and it is still next. ``bad_device``.
+            GradientError: ``not_live``: the net has run, and nothing says what to differentiate. What `IR` raises
+                where the backward pass cannot begin.
         """
         where = None if device is None else available(Device.parse(device) or self._device)
         self._look_for_more()
@@ -127,41 +125,70 @@ class NetPass:
         if self._joined < len(self._ops):
             self._join(where)
         else:
-            if self._events is None:
+            if self._steps is None:
                 self._begin()
-            if self._due:
+            if self._coming:
+                self._happen()
+            if self._gone_back < len(self._made) and not self._is_over:
                 self._run_made(where)
-            if not self._due:
-                self._generate()
-        return self.next is not None
+            if self._gone_back == len(self._made):
+                self._look_ahead()
+        return not self._is_over and (self._ys is not None or self._joined < len(self._ops))
 
-    def feed(self, blob: str, value: Any) -> None:
-        """Give a blob another value before anybody has read or written it.
+    def differentiate(self, ys: Ys) -> None:
+        """Say what the backward pass is to start from, before it begins.
 
         Raises:
-            RunError: ``was_read``: an operator has; ``bad_value``.
+            GradientError: ``not_live``: it has begun. ``bad_ys``.
         """
-        done = [*self._ops[: self._joined], *(self._made[one.number] for one in self._done if one.is_backward)]
-        readers = [op for op in done if blob in (*op.inputs, *op.outputs)]
-        if readers:
-            raise RunError(
-                f"{shorten(blob)} was read or written by {readers[0].type} already: what was computed from it would be "
-                "of another value.",
-                kind="was_read",
-                blobs=[blob],
-                ways_out=["Begin anew, and feed it before: live(net, ys, workspace=ws)."],
+        if self._steps is not None:
+            raise _not_live("The backward pass has begun.", "Begin anew: live(net, ys, workspace=ws).")
+        check_arguments(self._net, ys, None)
+        self._ys = ys
+
+    def feed(self, blob: str, value: Any) -> None:
+        """Give a blob another value. Where an operator has read or written it, this is a new version of it.
+
+        Args:
+            value: as of `Workspace.feed`; of the shape and dtype of what the blob is, if an operator has read or
+                written it. Numbers and lists get that dtype.
+
+        Raises:
+            NetError: ``bad_name``. RunError: ``bad_value``, ``shape_mismatch``.
+            GradientError: ``not_live``: the pass is over; an operator has not run yet that came together with the last
+                one; the backward pass has begun, and the blob belongs to the net.
+        """
+        check_name(blob, "blob")
+        self._look_for_more()
+        done = [*self._ops[: self._joined], *self._made[: self._gone_back]]
+        is_met = any(blob in op.inputs or blob in op.outputs for op in done)
+        now = self._now.get(blob) if is_met else None
+        array = _fitting(blob, value, now, self._device)
+        if self._is_over:
+            raise _not_live(
+                f"The pass is over: {shorten(blob)} is read by nobody any more.", "Begin anew, and feed it."
             )
-        holder = Workspace(self._device)
-        holder.feed(blob, value)
-        self._blobs[blob] = holder.fetch(blob, device=None)
+        if not is_met:
+            self._blobs[blob] = array
+            self._program = None
+            return
+        if self._gone_back < len(self._made):
+            raise _not_live(
+                f"{self._made[self._gone_back].type} came together with the operator before it, and has not run yet.",
+                f"Step once more, then feed {shorten(blob)}.",
+            )
+        if self._steps is not None and any(blob in (*op.inputs, *op.outputs) for op in self._ops):
+            raise _not_live(
+                f"The backward pass has begun: it goes back through the net as this has run, with {shorten(blob)}.",
+                f"Feed {shorten(blob)} before the backward pass begins; or change a gradient.",
+            )
+        self._change(blob, array)
 
     @property
     def workspace(self) -> Workspace:
         """The blobs as they are now, in a workspace of their own."""
         now = Workspace(self._device)
-        values = self._values(self._done)
-        last = {name: values[name, version] for name, version in sorted(values)}
-        for name, array in {**self._blobs, **last}.items():
+        for name, array in {**self._blobs, **self._now}.items():
             now.feed(name, array)
         return now
 
@@ -177,6 +204,8 @@ class NetPass:
                 "Leave out an operator of the net before the backward pass begins.",
             )
         del self._ops[self._joined], self._lines[self._joined]
+        self._skip -= self._joined < self._skip
+        self._program = None
 
     def abort(self) -> None:
         """End it here; what happened stays recorded."""
@@ -198,30 +227,77 @@ class NetPass:
         """The events, but for runs of operators."""
         return [one for one in self._happened if isinstance(one, Event)]
 
+    @property
+    def _now(self) -> dict[str, Array]:
+        """What operators have read and written, as it is now."""
+        values = self._values(self._done)
+        return {name: values[name, version] for name, version in sorted(values)}
+
     def _look_for_more(self) -> None:
         """Operators may have been added to the net."""
         if len(self._net.ops) == len(self._known) and self._net.ops == self._known:
             return
         more = self._net.ops[len(self._known) :]
-        if self._net.ops[: len(self._known)] != self._known or self._events is not None:
-            when = "after its backward pass has begun" if self._events is not None else "in its beginning"
+        if self._net.ops[: len(self._known)] != self._known or self._steps is not None:
+            when = "after its backward pass has begun" if self._steps is not None else "in its beginning"
             raise _not_live(f"The net {self._net.name} was changed elsewhere, {when}.", "Begin anew: live(net, ys).")
         _refuse_nested(more)
         self._known += more
         self._ops += more
         self._lines += [self._net.calls.line_of(op) for op in more]
+        self._program = None
 
     def _join(self, device: Device | None) -> None:
         """Run the next operator of the net, which joins."""
         op = _on(self._ops[self._joined], device)
         done = self._executed(op, self._joined, is_backward=False)
         self._ops[self._joined] = op
-        ssa = self._numbered()[self._joined]
-        self._happened.append(
-            Played(self._joined, op, ssa.in_versions, ssa.out_versions, code=self._lines[self._joined], numbered=True)
-        )
-        self._happened.append(done)
+        self._happened += [self._joining(self._joined), done]
         self._joined += 1
+
+    def _joining(self, index: int) -> Played:
+        self._program = None
+        ssa = self._numbered()[index]
+        return Played(index, ssa.op, ssa.in_versions, ssa.out_versions, code=self._lines[index], numbered=True)
+
+    def _change(self, blob: str, array: Array) -> None:
+        """Let a blob have another value, which is a new version of it."""
+        given = self._new_leaf(f"{blob}_by_hand", array)
+        put = Operator("Copy", [given], [blob], is_gradient=self._steps is not None)
+        before = next(one for ssa in reversed(self._numbered_so_far()) for one in _met(ssa) if one.name == blob)
+        if self._steps is not None:
+            number = len(self._made)
+            writer = next((at for at in reversed(range(number)) if blob in self._made[at].outputs), None)
+            if writer is not None:
+                self._replaced[number] = self._replaced.get(writer, writer)
+            self._made.append(put)
+            self._happened.append(
+                ChangedByHand(blob=blob, version=before.version + 1, operators=[put], position=number)
+            )
+            self._program = None
+            self._run_made(None)
+            return
+        copy = self._free(f"{blob}_before")
+        self._copies = {of: copy if kept == blob else kept for of, kept in self._copies.items()} | {str(before): copy}
+        first = len(self._happened)
+        for op in (Operator("Copy", [blob], [copy]), put):
+            self._ops.insert(self._joined, op)
+            self._lines.insert(self._joined, None)
+            self._skip += self._joined < self._skip
+            self._program = None
+            self._join(None)
+        played, ran = self._happened[first::2], self._happened[first + 1 :: 2]
+        self._happened[first:] = [*played, ChangedByHand(blob=blob, version=before.version + 1), *ran]
+
+    def _new_leaf(self, name: str, array: Array) -> str:
+        given = self._free(name)
+        self._blobs[given] = array
+        return given
+
+    def _free(self, name: str) -> str:
+        """`name`, with a number where something is called so."""
+        taken = {blob for op in (*self._ops, *self._made) for blob in (*op.inputs, *op.outputs)} | self._blobs.keys()
+        return free_name(name, taken.__contains__)
 
     def _begin(self) -> None:
         """The backward pass begins.
@@ -229,66 +305,81 @@ class NetPass:
         Raises:
             GradientError: it cannot; operators may still be added.
         """
-        events = IR(self._ops, self._skip).backward_events(self._ys)
-        for _ in self._ops:
-            next(events)  # Played
-        self._ahead = next(events)
-        self._events = events
-        self._generate()
+        if self._ys is None:
+            raise _not_live(
+                "The net has run, and nothing says what to differentiate.",
+                'Write live.differentiate(["loss"]), or add operators to the net.',
+            )
+        steps = IR(self._ops, self._skip, around=Surroundings(copies=self._copies)).backward_steps(self._ys)
+        self._coming = [event for event in next(steps) if not isinstance(event, Played)]
+        self._steps = steps
         try:
-            check_seeds(self._of_pass, self._blobs)
+            check_seeds(self._coming, self._blobs)
+            self._happen()
             fit, values = self._fit(), self._values(self._done)
             for position in range(-1, len(self._ops)):
                 fit.check(position, values)
         except GradvizError as error:
             self._fail(error)
+        if not self._made:
+            self._look_ahead()
 
-    def _generate(self) -> None:
-        """Let the pass go on: to all that one operator of the net brings once that made an operator, or to its end."""
-        assert self._events is not None
+    def _look_ahead(self) -> None:
+        """Let the pass go on to the next operators; at its end, all happens."""
+        assert self._steps is not None
         try:
-            while self._ahead is not None and not (self._due and isinstance(self._ahead, BEGIN)):
-                self._happen(self._ahead)
-                self._ahead = next(self._events, None)
+            while not (self._is_over or any(map(made_by, self._coming))):
+                events = next(self._steps, None)
+                self._coming += events or ()
+                self._is_over = events is None
         except GradientError as error:
+            self._happen()
             self._fail(error)
-        self._is_over = self._is_over or (self._ahead is None and not self._due)
+        if self._is_over:
+            self._happen()
 
-    def _happen(self, event: Event) -> None:
-        """An event of the pass: operators that it makes are due."""
-        self._happened.append(event)
-        if isinstance(event, Accumulated):
-            self._rename(event)
-        if isinstance(event, Seeded) and event.operator is None:
-            self._leaves.update({name: self._blobs[name] for name in parts_of(event.gradient) if name in self._blobs})
-        made = [event.operator] if isinstance(event, Seeded) else getattr(event, "operators", ())
-        for op in made:
-            if op is not None:
-                self._due.append(len(self._made))
-                self._made.append(op)
+    def _happen(self) -> None:
+        """What was to come happens: operators join, and are called as they are from now on."""
+        self._program = None
+        for event in self._coming:
+            made = made_by(event)
+            self._places += range(len(self._made), len(self._made) + len(made))
+            self._made += made
+            if isinstance(event, Accumulated):
+                self._rename(event)
+            if isinstance(event, Seeded) and event.operator is None:
+                self._leaves.update(
+                    {name: self._blobs[name] for name in parts_of(event.gradient) if name in self._blobs}
+                )
+            self._happened.append(placed(event, self._places))
+        self._coming = []
 
     def _rename(self, event: Accumulated) -> None:
         """Gradients that are added are called otherwise from now on, those too that were computed before."""
         for one, reads in steps_renamed(event.renames):
-            self._made[one.position] = renamed(self._made[one.position], one, reads=reads)
+            number = self._places[one.position]
+            self._made[number] = renamed(self._made[number], one, reads=reads)
+            for other in [other for other, of in self._replaced.items() if of == number]:
+                if one.old in self._made[other].outputs:
+                    self._made[other] = renamed(self._made[other], replace(one, slot=0), reads=False)
 
     def _run_made(self, device: Device | None) -> None:
         """Run the next gradient operator."""
-        number = self._due[0]
+        number, self._program = self._gone_back, None
         op = _on(self._made[number], device)
         fit = self._fit()
         try:
             done = self._executed(op, number, is_backward=True)
-            fit.check(self._position(done), self._values([*self._done, done]))
+            fit.check(done.position(len(self._ops)), self._values([*self._done, done]))
         except GradvizError as error:
             raise fit.blamed(error) from error
-        self._made[number] = op
+        self._made[number], self._program = op, None
         self._happened.append(done)
-        self._due.popleft()
+        self._gone_back += 1
 
     def _fit(self) -> Fit:
         """The gradients so far, to be held against their blobs."""
-        events = self._told(self._of_pass)
+        events = told(self._of_pass, self._numbered(), len(self._ops))
         return Fit(events, nets_of(self._ops, self._made, events))
 
     def _executed(self, op: Operator, number: int, *, is_backward: bool) -> Done:
@@ -314,98 +405,83 @@ class NetPass:
         outputs = [values[name] for name in own]
         return Done(is_backward, number, outputs, str(device_of(outputs[0])) if outputs else "cpu", seconds)
 
-    def _position(self, one: Done) -> int:
-        """Where an operator that ran stands in the whole program."""
-        return one.number + (len(self._ops) if one.is_backward else 0)
-
     def _fail(self, error: GradvizError) -> None:
         self._happened.append(stopped(error, self._of_pass))
-        self._due.clear()
-        self._ahead, self._is_over = None, True
+        self._is_over = True
 
     def _numbered(self) -> list[Ssa[BlobVersion]]:
         """Every operator with its versions."""
-        blobs: dict[str, list[BlobVersion]] = {}
-        return [play(op, blobs, BlobVersion) for op in (*self._ops, *self._made)]
+        if self._program is None:
+            blobs: dict[str, list[BlobVersion]] = {}
+            self._program = [play(op, blobs, BlobVersion) for op in (*self._ops, *self._made)]
+        return self._program
+
+    def _numbered_so_far(self) -> list[Ssa[BlobVersion]]:
+        """Those that have run."""
+        numbered = self._numbered()
+        return [numbered[one.position(len(self._ops))] for one in self._done]
 
     def _values(self, ran: Iterable[Done]) -> dict[Key, Array]:
         """What is known: leaves that were read, and what operators wrote."""
         numbered = self._numbered()
         values: dict[Key, Array] = {(name, 0): array for name, array in self._leaves.items()}
         for one in ran:
-            for blob, array in zip(numbered[self._position(one)].writes, one.outputs, strict=True):
+            for blob, array in zip(numbered[one.position(len(self._ops))].writes, one.outputs, strict=True):
                 values[blob.name, blob.version] = array
         return values
 
     def _journal(self) -> Journal:
         numbered = self._numbered()
         operators = tuple(ssa.op for ssa in numbered)
-        events = tuple(self._told(self._happened))
+        events = tuple(told(self._happened, numbered, len(self._ops)))
         net = NetDef(self._net.name, self._ops)
-        return Journal(
-            "live", net, self._ys, operators, events, self._values(self._done), self._summary, skip=self._skip
-        )
-
-    def _told(self, happened: Sequence[Event | Done]) -> list[Event]:
-        """The events, with the names that gradients have by now."""
-        numbered, events = self._numbered(), list[Event]()
-        # Of the rule that was applied last, what it called its outputs, and what these are called now.
-        names: dict[str, deque[str]] = {}
-        for one in happened:
-            match one:
-                case Done():
-                    ssa = numbered[position := self._position(one)]
-                    event: Event = Ran(position, ssa.op, ssa.in_versions, ssa.out_versions, one.device, one.seconds)
-                case Seeded() if one.position is not None:
-                    op = self._made[one.position]
-                    event = replace(one, operator=op, gradient=op.outputs[0])
-                case RuleApplied():
-                    made = self._made[one.position : one.position + len(one.operators)]
-                    names, of_inputs = _new_names(one.operators, made), _new_names(one.operators, made)
-                    event = replace(one, operators=made, g_input=[_named(each, of_inputs) for each in one.g_input])
-                case GeneratorAdded() if one.position is not None:
-                    named = _named(one.gradient, names)
-                    event = one if named is None else replace(one, gradient=named)
-                case Accumulated():
-                    made = self._made[one.position : one.position + len(one.operators)]
-                    event = replace(one, renames=[], operators=made)
-                case _:
-                    event = one
-            events.append(event)
-        return events
+        ys = [] if self._ys is None else self._ys
+        return Journal("live", net, ys, operators, events, self._values(self._done), self._summary, skip=self._skip)
 
     def _summary(self, journal: Journal) -> str:
-        ys = listed([code(y) for y in self._ys])
+        said = f"A net of {count_of(len(self._ops), 'operator')}, "
+        if self._ys is None:
+            said += "run one by one, and not differentiated yet"
+        else:
+            said += f"to be differentiated from {listed([code(y) for y in self._ys])}, run one by one"
         following = self.next
-        said = f"A net of {count_of(len(self._ops), 'operator')}, to be differentiated from {ys}, run one by one"
         if following is None:
             return f"{said}. The pass is over."
         return f"{said}. It stands still before {following}: what is behind has not happened yet."
 
 
+def _met(ssa: Ssa[BlobVersion]) -> Iterator[BlobVersion]:
+    """The blob versions of an operator, those that it wrote first."""
+    yield from reversed(ssa.writes)
+    yield from ssa.reads
+
+
+def _fitting(blob: str, value: Any, now: Array | None, device: Device) -> Array:
+    """What is given for a blob, as an array where the blob lies; `now`: what it is, if that is to be replaced.
+
+    Raises:
+        RunError: ``bad_value``, ``shape_mismatch``.
+    """
+    where = device if now is None else device_of(now)
+    if now is not None and not hasattr(value, "dtype"):
+        with suppress(TypeError, ValueError):  # said below, or by the workspace
+            value = np.asarray(value).astype(now.dtype, casting="same_kind")
+    holder = Workspace(where)
+    holder.feed(blob, value)
+    array = holder.fetch(blob, device=None)
+    if now is not None and (array.shape, array.dtype) != (now.shape, now.dtype):
+        raise RunError(
+            f"{shorten(blob)} is {now.dtype} {now.shape}, and what is given for it is {array.dtype} {array.shape}.",
+            kind="shape_mismatch",
+            blobs=[blob],
+            ways_out=[f"Give an array of {now.dtype} and shape {now.shape}."],
+        )
+    return array
+
+
 def _on(op: Operator, device: Device | None) -> Operator:
     """An operator that is to run on a device, where one is named."""
     return op if device is None else replace(op, device=device)
-
-
-def _new_names(before: Sequence[Operator], now: Sequence[Operator]) -> dict[str, deque[str]]:
-    """What outputs of operators were called -> what they are called now, one after the other where inputs shared it."""
-    found: dict[str, deque[str]] = {}
-    for one, other in zip(before, now, strict=True):
-        for old, new in zip(one.outputs, other.outputs, strict=True):
-            if new not in (called := found.setdefault(old, deque())):
-                called.append(new)
-    return found
-
-
-def _named(gradient: Gradient | None, names: Mapping[str, deque[str]]) -> Gradient | None:
-    """A gradient as it is called now; where there are several of its name, the next of them."""
-    if gradient is None:
-        return None
-    parts = [
-        called.popleft() if len(called := names.get(one, deque([one]))) > 1 else called[0] for one in parts_of(gradient)
-    ]
-    return GradientSlice(*parts) if isinstance(gradient, GradientSlice) else parts[0]
 
 
 def _refuse_nested(operators: list[Operator]) -> None:

@@ -16,6 +16,7 @@ from ...program.control_flow import NETS, take_apart
 from ...program.events import (
     Accumulated,
     Aggregator,
+    ChangedByHand,
     Completed,
     Deduplicated,
     EnteredSubnet,
@@ -169,6 +170,26 @@ class Recording:
     def begun(self) -> Indices:
         """Of each run of a nested net the event that enters it."""
         return self.timeline.begun[: len(self.runs)]
+
+    @cached_property
+    def stale(self) -> Mapping[Statement, int]:
+        """The operators that computed from a version which somebody replaced later, and the position from which on what
+        they wrote is stale."""
+        found: dict[Statement, int] = {}
+        for number in self.timeline.of(ChangedByHand).tolist():
+            event = self.events[number]
+            assert isinstance(event, ChangedByHand)
+            read = [self.text.of(event).version(event.blob, event.version - 1)]
+            for writing in read:
+                for one in writing.readers:
+                    if one.ran is not None and one.ran <= number and one not in found:
+                        found[one] = number + 1
+                        read += one.outputs
+        return found
+
+    def stale_since(self, at: int) -> list[Statement]:
+        """What became stale with the event before a position."""
+        return [statement for statement, since in self.stale.items() if since == at]
 
     def net_of(self, run: int | None) -> NetText:
         """The net that runs; None: the outermost one."""
@@ -342,6 +363,7 @@ class ProgramText:
             Seeded: self._seeded,
             Deduplicated: self._deduplicated,
             HookRan: self._hooked,
+            ChangedByHand: self._changed,
             Completed: self._completed,
         }
 
@@ -395,6 +417,9 @@ class ProgramText:
 
     def _hooked(self, event: HookRan, at: int) -> None:
         self._nets[event.path].hook(event, at)
+
+    def _changed(self, event: ChangedByHand, at: int) -> None:
+        self._nets[event.path].change(event, at)
 
     def _deduplicated(self, event: Deduplicated, at: int) -> None:
         self.outermost.merge(event, at)

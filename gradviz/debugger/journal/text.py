@@ -13,7 +13,7 @@ from operator import itemgetter
 
 from ...program import Gradient, Operator
 from ...program.control_flow import DUPLICATE, NETS, RUNNING_SUM, kept_inputs, renamed
-from ...program.events import Accumulated, Deduplicated, HookRan, RuleApplied, Seeded
+from ...program.events import Accumulated, ChangedByHand, Deduplicated, HookRan, RuleApplied, Seeded
 from ...program.operator import parts_of
 from ..document import Role
 from .statements import AT_THE_END, Reading, Statement, Writing
@@ -120,6 +120,12 @@ class NetText:
         """What a hook did joins."""
         for op in event.operators:
             self._backward("gradient", op, event.index, at)
+
+    def change(self, event: ChangedByHand, at: int) -> None:
+        """What puts a value that was given in place of a gradient joins; of a blob of the net it has joined before."""
+        for op in event.operators:
+            writer = self.latest(op.outputs[0]).statement
+            self._backward("gradient", op, None if writer is None else writer.of, at)
 
     def merge(self, event: Deduplicated, at: int) -> None:
         """The operators that merge rows join."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ...program.events import (
     KINDS,
     Accumulated,
+    ChangedByHand,
     Deduplicated,
     EnteredSubnet,
     Event,
@@ -87,7 +88,9 @@ class Rows:
         """How many blobs each event writes."""
         counts = np.zeros(len(self._events), np.int64)
         events = self._events
-        for number in self._timeline.of(Played, Seeded, RuleApplied, Accumulated, Deduplicated, HookRan).tolist():
+        for number in self._timeline.of(
+            Played, Seeded, RuleApplied, Accumulated, Deduplicated, HookRan, ChangedByHand
+        ).tolist():
             counts[number] = sum([len(op.outputs) for op in brought(events[number])])
         for number in self._timeline.of(GradWritten).tolist():
             counts[number] = len(list(self._subjects.writes(events[number], number + 1, Subject())))

@@ -10,7 +10,17 @@ from msgspec.structs import replace
 
 from ...program import GradvizError, NetDef, Operator
 from ...program.control_flow import NETS
-from ...program.events import Accumulated, Deduplicated, Event, HookRan, Played, RuleApplied, Seeded, from_dict
+from ...program.events import (
+    Accumulated,
+    ChangedByHand,
+    Deduplicated,
+    Event,
+    HookRan,
+    Played,
+    RuleApplied,
+    Seeded,
+    from_dict,
+)
 from ...program.net_halves import nets_of
 from ...runtime.watched import Journal, uncollected
 from ..document import Obstacle, Trace, TraceError, described
@@ -143,11 +153,13 @@ def _error(obstacle: Obstacle) -> GradvizError:
     )
 
 
-BRING_OPERATORS = (Seeded, RuleApplied, Accumulated, Deduplicated, HookRan)
+BRING_OPERATORS = (Seeded, RuleApplied, Accumulated, Deduplicated, HookRan, ChangedByHand)
 
 
 def _operators(event: Event) -> Sequence[Operator]:
     """The gradient operators that come with an event."""
     if isinstance(event, Seeded):
         return [] if event.operator is None else [event.operator]
-    return event.operators if isinstance(event, RuleApplied | Accumulated | Deduplicated | HookRan) else []
+    return (
+        event.operators if isinstance(event, RuleApplied | Accumulated | Deduplicated | HookRan | ChangedByHand) else []
+    )

@@ -16,6 +16,7 @@ from ...program import Gradient
 from ...program.events import (
     KINDS,
     Accumulated,
+    ChangedByHand,
     Completed,
     Deduplicated,
     EnteredSubnet,
@@ -39,7 +40,7 @@ from .places import entered, passage_words
 from .rows import Rows
 from .runs import Runs
 
-FEW = (Deduplicated, HookRan, GradWritten, Failed, Completed, EnteredSubnet, LeftSubnet)
+FEW = (Deduplicated, HookRan, ChangedByHand, GradWritten, Failed, Completed, EnteredSubnet, LeftSubnet)
 """Kinds of which there are few events in a pass."""
 
 

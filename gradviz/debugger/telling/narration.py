@@ -14,6 +14,7 @@ from ...program.control_flow import nested_nets
 from ...program.errors import code, count_of, listed
 from ...program.events import (
     Accumulated,
+    ChangedByHand,
     Checked,
     Completed,
     GeneratorAdded,
@@ -29,7 +30,7 @@ from ...program.events import (
 from ...program.operator import BlobVersion, parts_of
 from ...runtime.store import written as written_bytes
 from ..document import Merge, Obstacle, Value
-from ..journal import UNDEFINED, NetText, Reading, Recording, Writing, inner_words
+from ..journal import UNDEFINED, NetText, Reading, Recording, Statement, Writing, inner_words
 from ..statistics import WORKSPACES
 from . import sentences as say
 from .sentences import Sentence, Sentences
@@ -294,6 +295,20 @@ def hooked(event: HookRan, new: Sequence[Reading]) -> Sentences:
     if event.hooks:
         said.append((say.HAS_HOOKS if len(event.hooks) > 1 else say.HAS_HOOK, event.blob, coded(event.hooks)))
     return said
+
+
+def changed(event: ChangedByHand, stale: Sequence[Statement]) -> Sentences:
+    """`stale`: the operators that have computed from the version before."""
+    before = BlobVersion(event.blob, event.version - 1)
+    blobs = [writing for one in stale for writing in one.outputs]
+    computed: Sentence = (say.STALE, _few(blobs)) if blobs else (say.NOT_STALE,)
+    return [(say.BY_HAND, before.name, f"{event.blob}@{event.version}", before), computed]
+
+
+def _few(blobs: Sequence[Named]) -> str:
+    """Some blobs, the rest counted."""
+    more = len(blobs) - MOST_NAMED
+    return listed([*map(code, blobs[:MOST_NAMED]), *([f"{more} more"] if more > 0 else [])])
 
 
 def deduplicated(merge: Merge, new: Sequence[Reading]) -> Sentences:

@@ -16,6 +16,7 @@ from ...program import Gradient, GradientSlice
 from ...program.errors import count_of
 from ...program.events import (
     Accumulated,
+    ChangedByHand,
     Completed,
     Contribution,
     Deduplicated,
@@ -85,6 +86,8 @@ class Story:
                 return self._accumulated(event, at)
             case HookRan():
                 return narration.hooked(event, self._since(event, at))
+            case ChangedByHand():
+                return narration.changed(event, self._recording.stale_since(at))
             case Deduplicated():
                 return narration.deduplicated(self.merge(event, at), self._since(event, at))
             case EnteredSubnet():

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from ...program import Operator
 from ...program.events import (
     Accumulated,
+    ChangedByHand,
     Completed,
     Deduplicated,
     EnteredSubnet,
@@ -85,6 +86,7 @@ class Subjects:
             Accumulated: self._accumulated,
             Deduplicated: self._deduplicated,
             HookRan: self._hooked,
+            ChangedByHand: self._changed,
             GradWritten: self._grad_written,
             EnteredSubnet: self._passage,
             LeftSubnet: self._passage,
@@ -178,6 +180,11 @@ class Subjects:
             event.index, made, [*focus, net.version(event.blob, event.version)], [one.op.type for one in made]
         )
 
+    def _changed(self, event: ChangedByHand, at: int) -> Subject:
+        given = self._text.of(event).version(event.blob, event.version)
+        assert given.statement is not None
+        return Subject(forward_of(given.statement), [given.statement], [given, *given.statement.inputs])
+
     def _deduplicated(self, event: Deduplicated, at: int) -> Subject:
         net = self._text.outermost
         made, (was, became) = net.made(at), self._story.merged(event, at)
@@ -238,7 +245,7 @@ def brought(event: Event) -> Sequence[Operator]:
             return [event.op]
         case Seeded():
             return [] if event.operator is None else [event.operator]
-        case RuleApplied() | Accumulated() | Deduplicated() | HookRan():
+        case RuleApplied() | Accumulated() | Deduplicated() | HookRan() | ChangedByHand():
             return event.operators
     return []
 

@@ -257,6 +257,7 @@ class Writer:
             history=history,
             formula=known.formula if known else "",
             ran=self.ran.get(statement) if statement.net.path else statement.ran,
+            stale=self._recording.stale.get(statement),
         )
 
     def subnets(self, paths: Iterable[tuple[str, ...]]) -> Iterator[Subnet]:

@@ -1,7 +1,7 @@
 // Made from gradviz/debugger/document by `python -m tests.debugger.document.typescript`: change it there.
 
 export const Aggregator = ["sum", "mean"] as const;
-export const Kind = ["Played", "Seeded", "Visited", "Skipped", "RuleApplied", "InputChecked", "GeneratorAdded", "Accumulated", "GradWritten", "Deduplicated", "HookRan", "EnteredSubnet", "LeftSubnet", "Ran", "Failed", "Completed"] as const;
+export const Kind = ["Played", "Seeded", "Visited", "Skipped", "RuleApplied", "InputChecked", "GeneratorAdded", "Accumulated", "GradWritten", "Deduplicated", "HookRan", "EnteredSubnet", "LeftSubnet", "ChangedByHand", "Ran", "Failed", "Completed"] as const;
 export const Role = ["forward", "seed", "gradient", "accumulation", "deduplication", "duplicate", "handover", "passed"] as const;
 export const Phase = ["play", "generate", "run"] as const;
 export const How = ["held", "new", "added", "replaced", "dropped"] as const;
@@ -91,10 +91,7 @@ export interface Line {
   many: number;
   /** The operator's type; for passed: the type of the forward operator; for a stretch the types in it. */
   type: string;
-  /**
-   * Blob versions read, final names. For passed: the one gradient that passes on. For a stretch: one for each line
-   * that it reads from.
-   */
+  /** Versions read, final names. For passed: the gradient that passes on. For a stretch: one for each line before. */
   inputs: string[];
   /**
    * Blob versions written, final names. For passed: the blobs whose gradient it is. For a stretch: those that other
@@ -124,6 +121,8 @@ export interface Line {
   formula: string;
   /** Position after its run, in a nested net the first one; None: never executed. */
   ran: number | null;
+  /** From here on what it wrote is stale, since what it read was changed by hand; None: it is not. */
+  stale: number | null;
 }
 
 /** A nested net and its backward pass. Its blobs have versions of their own, the backward pass goes on counting. */
@@ -654,6 +653,7 @@ export const TABLE = {
       history: { list: "Revision" },
       formula: ["text", ""],
       ran: ["?whole positions", null],
+      stale: ["?whole positions", null],
     },
   },
   Subnet: {

@@ -1,0 +1,187 @@
+"""Random live sessions: what is changed by hand, run elsewhere and tried in vain ends as one run of what has happened."""
+
+import random
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradviz import GradvizError, Live, Net, Session, Workspace, debug, live, load
+from gradviz.debugger.journal import Recording
+from gradviz.program.operator import parts_of
+from tests.debugger.answers.nets import random_sessions
+from tests.fresh_seed import fresh_seed
+
+SESSIONS = 60
+ELSEWHERE = ("cpu", "cuda:0", "cuda:1")
+
+
+def recording_of(session: Session) -> Recording:
+    assert session._recording is not None
+    return session._recording
+
+
+def other_value(array: Any, rng: random.Random) -> Any:
+    """Another array of the same shape and dtype, whose whole numbers are not larger: they may be indices."""
+    draw = np.random.default_rng(rng.randrange(2**32))
+    if array.dtype.kind in "fc":
+        return draw.normal(size=array.shape).astype(array.dtype)
+    return draw.permutation(array.reshape(-1)).reshape(array.shape)
+
+
+def fail_in_vain(one: Live, rng: random.Random) -> None:
+    """Something that is refused, and leaves everything as it was."""
+    before = one.next, len(one.session), list(one.workspace)
+    blob = rng.choice(before[2])
+    wrong = rng.choice(
+        [
+            lambda: one.step(device="cuda:7"),
+            lambda: one.step(device="moon"),
+            lambda: one.feed("no name", 1.0),
+            lambda: one.feed(blob, object()),
+            lambda: one.run_to("nothing is called so"),
+        ]
+    )
+    with pytest.raises(GradvizError):
+        wrong()
+    assert (one.next, len(one.session), list(one.workspace)) == before
+
+
+def go_back(session: Session, rng: random.Random) -> None:
+    """Look at what has happened, and return to its end."""
+    for _ in range(4):
+        rng.choice([session.back, session.back_over, session.step, session.over, session.restart])()
+        assert session.narration
+    session.finish()
+
+
+def lived(case: Any, rng: random.Random) -> Iterator[Live]:
+    """A live pass of a net with what people may do between its steps; yielded after each of these."""
+    ws = Workspace()
+    for name, array in {**case.feeds, **case.given}.items():
+        ws.feed(name, array)
+    ys = case.ys
+    is_late = rng.random() < 0.3
+    one = live(case.net, None if is_late else ys, workspace=ws, skip=case.skip)
+    if is_late:
+        for _ in case.net.ops:
+            one.step()
+        one.differentiate(ys)
+    while one.next is not None:
+        if rng.random() < 0.3 and (blobs := list(one.workspace)):
+            blob = rng.choice(blobs)
+            with suppress(GradvizError):  # a blob of the net cannot be changed in the backward pass
+                one.feed(blob, other_value(one.workspace[blob], rng))
+        if rng.random() < 0.1:
+            fail_in_vain(one, rng)
+        if rng.random() < 0.1:
+            go_back(one.session, rng)
+        yield one
+        one.step(device=rng.choice(ELSEWHERE) if rng.random() < 0.3 else None)
+    yield one
+
+
+def leaves_of(recording: Recording) -> dict[str, Any]:
+    """What the recorded program reads and nobody in it has written."""
+    text = recording.text.outermost
+    found = {name: array for (name, version), array in recording.values.items() if not version}
+    return {name: array for name, array in found.items() if text.version(name, 0).statement is None}
+
+
+def gradient_of(session: Session, leaf: str) -> Any:
+    """The gradient of what a leaf was at the start, as the events have said last."""
+    found = None
+    for event in session.events:
+        blob = (
+            event.y if event.kind == "Seeded" else event.blob if event.kind in ("GeneratorAdded", "Accumulated") else ""
+        )
+        if blob == leaf and not event.version:
+            found = event.gradient
+    return found
+
+
+def test_a_live_session_is_what_one_run_of_its_program_gives(cupy: Any) -> None:
+    rng, compared, changed = random.Random(fresh_seed()), 0, 0
+    for case, _ in random_sessions(SESSIONS, rng.randrange(2**32)):
+        one = None
+        try:
+            for one in lived(case, rng):
+                pass
+        except GradvizError:
+            # It cannot run, or not go back from there: it stands still where it was.
+            assert one is None or one.next is not None
+            continue
+        assert one is not None
+        session = one.session
+        if session.events[-1].kind == "Failed":
+            continue
+        recording = recording_of(session)
+        ws = Workspace()
+        for name, array in leaves_of(recording).items():
+            ws._values[name] = array  # as it lies, on whatever device
+        ws.run(session.net)
+        for name in one.workspace:
+            assert np.array_equal(ws.fetch(name), one.workspace[name], equal_nan=one.workspace[name].dtype.kind in "fc")
+        compared += 1
+        changed += any(event.kind == "ChangedByHand" for event in session.events)
+    assert compared > SESSIONS // 4
+    assert changed > SESSIONS // 8
+
+
+def test_gradients_are_true_where_blobs_of_the_net_were_changed_by_hand() -> None:
+    """They are those of the net in which each change is one more operator, in SSA form, where nothing is overwritten."""
+    rng, compared = random.Random(fresh_seed()), 0
+    for case, _ in random_sessions(SESSIONS, rng.randrange(2**32)):
+        ws = Workspace()
+        for name, array in {**case.feeds, **case.given}.items():
+            ws.feed(name, array)
+        try:
+            one = live(case.net, case.ys, workspace=ws, skip=case.skip)
+            for _ in case.net.ops:
+                one.step()
+                blob = rng.choice(list(one.workspace))
+                if rng.random() < 0.3:
+                    one.feed(blob, other_value(one.workspace[blob], rng))
+            session = one.finish()
+            recording = recording_of(session)
+            reference = Workspace()
+            for name, array in leaves_of(recording).items():
+                reference.feed(name, array)
+            if recording.skip or not any(event.kind == "ChangedByHand" for event in session.events):
+                continue
+            whole = debug(Net("changed", recording.net.ops), case.ys, workspace=reference).to_ssa()
+        except GradvizError:
+            continue
+        if "Failed" in (session.events[-1].kind, whole.events[-1].kind):
+            continue
+        compared += 1
+        true = next(event for event in whole.events if event.kind == "Completed").gradients
+        for leaf in leaves_of(recording):
+            mine, other = gradient_of(session, leaf), true.get(leaf)
+            assert (mine is None) == (other is None), leaf
+            for part, same in zip(parts_of(mine), parts_of(other), strict=True):
+                assert np.allclose(session.value(part), whole.value(same), equal_nan=True), leaf
+    assert compared > SESSIONS // 10
+
+
+def test_the_recording_of_a_live_session_loads_asks_and_steps_as_any_other(tmp_path, cupy: Any) -> None:
+    rng = random.Random(fresh_seed())
+    for number, (case, _) in enumerate(random_sessions(20, rng.randrange(2**32))):
+        one = None
+        with suppress(GradvizError):
+            for one in lived(case, rng):
+                pass
+        if one is None:
+            continue
+        session = one.session
+        session.save(tmp_path / f"{number}.gradviz.json")
+        loaded = load(tmp_path / f"{number}.gradviz.json")
+        session.restart()
+        for _ in range(len(session)):
+            session.step()
+            loaded.step()
+            assert loaded.narration == session.narration
+        for blob in recording_of(session).text.outermost.writings:
+            assert str(loaded.versions(blob)) == str(session.versions(blob))
