@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any, cast
 
 from . import bridges, notebook
-from .debugger import Breakpoint, ConditionError, Cursor, CursorError
+from .debugger import Breakpoint, ConditionError, Cursor, CursorError, Recording
+from .debugger.document import BreakpointEntry
 from .debugger.journal import ChangeablePass, LivePass, live_any
 from .debugger.steering import bad_argument
 from .gradient import Ys
@@ -94,7 +95,7 @@ class Live:
 
     def continue_(self) -> Event | None:
         """Run until a breakpoint stops it, else to the end; `Session.stopped` says why."""
-        if not any(one.stops for one in self._session.breakpoints):
+        if not any(one.enabled and one.log is None for one in self._session.breakpoints):
             return self.finish().event
         at = self._run(_stop)
         return self._session.event if at is None else self._session.move_to(at)
@@ -114,6 +115,9 @@ class Live:
 
     def break_on(self, on: str, **options: Any) -> Breakpoint:
         """Set a breakpoint in what has happened and is to come; the arguments are those of `Session.break_on`."""
+        is_expected = isinstance(on, str) and not self._session.is_target(on) and self._engine.is_to_come(on)
+        if is_expected and not options:
+            return self._session.breakpoints.add(BreakpointEntry(id=1, on=on), is_to_come=True)
         return self._session.break_on(on, **options)
 
     def feed(self, blob: str, value: Any) -> Event | None:
@@ -173,7 +177,7 @@ class Live:
         return at
 
     def _found(self, find: Callable[[Cursor], int | None]) -> int | None:
-        cursor = Cursor(None, self._engine.recording())
+        cursor = Cursor(None, self._happened())
         cursor.marks = self._session.marks
         cursor.move_to(self._passed)
         at = find(cursor)
@@ -190,8 +194,12 @@ class Live:
             hand_over(before, self._session)
         return self._session
 
+    def _happened(self) -> Recording:
+        journal = self._engine.journal()
+        return Recording(lambda: journal)
+
     def _newest(self) -> Session:
-        session = Session(None, self._engine.recording())
+        session = Session(None, self._happened())
         session.finish()
         return session
 
@@ -226,6 +234,9 @@ def live(given: Any, ys: Any = None, **options: Any) -> Live:
     live(net, ys, *, workspace, skip=0) runs each operator of the net, and then each gradient operator as its rule makes
     it; the net and the workspace stay as they are. Operators that are added to the net before its backward pass begins
     come too. Without `ys` it stands still when the net has run, until `Live.differentiate` gives them.
+
+    live(y, *, gradient=None, schedule="rank", retain_grad=False), with a Variable or several, lets one function go
+    backward after the other; every Variable stays as it is, its ``grad`` too.
 
     live(loss, *, gradient=None, inputs=None, create_graph=False, write=False), with a tensor of PyTorch or several in a
     list, lets its real engine wait, in a thread of its own; options as of `debug`. While it waits its hooks are on the

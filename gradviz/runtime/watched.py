@@ -142,11 +142,13 @@ class Limits(NamedTuple):
         store: keeps the values within a budget; None: they are kept by references.
         interrupts: end the recording after the operator that runs.
         pace: is told how far it is.
+        stand: is called before what is next runs; None: nobody wants to stand still.
     """
 
     store: Store | None
     interrupts: Interrupts
     pace: Pace
+    stand: Callable[[Any], None] | None = None
 
     @property
     def waited(self) -> float:
@@ -220,7 +222,7 @@ class WatchedExecution:
         self.values: Values = new_values(limits.store)
         codes, seconds = self.notes.codes, self.notes.seconds
         # Looked up once, since a loop of many rounds asks for them as often.
-        self._at_hand = (*limits, codes.append, seconds.append)
+        self._at_hand = (*limits[:3], codes.append, seconds.append)
         self._done = self._count = 0
         self._half = Half(net, NOWHERE, NOWHERE)
         self._run = NOWHERE

@@ -1,4 +1,4 @@
-"""Random live sessions: what is changed by hand, run elsewhere and tried in vain ends as one run of what has happened."""
+"""Random live sessions: what is changed by hand, run elsewhere and tried in vain ends as one run of all that did."""
 
 import random
 from collections.abc import Iterator
@@ -107,7 +107,7 @@ def test_a_live_session_is_what_one_run_of_its_program_gives(cupy: Any) -> None:
     for case, _ in random_sessions(SESSIONS, rng.randrange(2**32)):
         one = None
         try:
-            for one in lived(case, rng):
+            for one in lived(case, rng):  # noqa: B007
                 pass
         except GradvizError:
             # It cannot run, or not go back from there: it stands still where it was.
@@ -131,7 +131,7 @@ def test_a_live_session_is_what_one_run_of_its_program_gives(cupy: Any) -> None:
 
 
 def test_gradients_are_true_where_blobs_of_the_net_were_changed_by_hand() -> None:
-    """They are those of the net in which each change is one more operator, in SSA form, where nothing is overwritten."""
+    """They are those of the net in which each change is one more operator, in SSA form."""
     rng, compared = random.Random(fresh_seed()), 0
     for case, _ in random_sessions(SESSIONS, rng.randrange(2**32)):
         ws = Workspace()
@@ -171,7 +171,7 @@ def test_the_recording_of_a_live_session_loads_asks_and_steps_as_any_other(tmp_p
     for number, (case, _) in enumerate(random_sessions(20, rng.randrange(2**32))):
         one = None
         with suppress(GradvizError):
-            for one in lived(case, rng):
+            for one in lived(case, rng):  # noqa: B007
                 pass
         if one is None:
             continue

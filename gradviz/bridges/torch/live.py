@@ -6,82 +6,20 @@ import sys
 import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
-from threading import Condition, Thread
 from typing import Any
 
 import torch
 from torch.autograd.graph import Node
 
-from ...debugger.journal import Recording
 from ...program import GradientError
-from ...runtime.watched import interrupted
+from ...runtime.standing import Worker
+from ...runtime.watched import Journal, interrupted
 from .engine import Pass, summary
 from .graph import Tensor
-from .watch import Kept, Notes, Stand
+from .watch import Kept, Notes
 
-
-class Stopped(Exception):
-    """Ends the engine where it stands."""
-
-
-class Worker:
-    """A thread that runs a function, and waits wherever this calls `stand`.
-
-    Attributes:
-        at: the node where it waits, and what has arrived there; None: it has come to its end.
-        error: what has ended it.
-    """
-
-    def __init__(self, run: Callable[[Stand], Any]) -> None:
-        self.at: tuple[Node, Sequence[Kept | None]] | None = None
-        self.error: BaseException | None = None
-        self._run = run
-        self._may_run = False
-        self._is_stopped = False
-        self._changed = Condition()
-        self._thread = Thread(target=self._work, name="gradviz.live", daemon=True)
-
-    def go(self) -> None:
-        """Let it run on, to where it waits next or to its end."""
-        with self._changed:
-            self._may_run = True
-            self._changed.notify_all()
-        if self._thread.ident is None:
-            self._thread.start()
-        self.wait()
-
-    def wait(self) -> None:
-        """Until it stands still, or has ended."""
-        with self._changed:
-            self._changed.wait_for(lambda: not self._may_run)
-
-    def stop(self) -> None:
-        """End it where it stands, or will stand next."""
-        self._is_stopped = True
-        if self.at is not None and not self._may_run:
-            self.go()
-
-    def _work(self) -> None:
-        try:
-            self._run(self._stand)
-        except BaseException as error:
-            self.error = error
-        finally:
-            self._pause(None)
-
-    def _stand(self, node: Node, arrived: Sequence[Kept | None]) -> None:
-        if not self._is_stopped:
-            self._pause((node, arrived))
-            with self._changed:
-                self._changed.wait_for(lambda: self._may_run)
-        if self._is_stopped:
-            raise Stopped
-
-    def _pause(self, at: tuple[Node, Sequence[Kept | None]] | None) -> None:
-        with self._changed:
-            self.at = at
-            self._may_run = False
-            self._changed.notify_all()
+At = tuple[Node, Sequence[Kept | None]]
+"""Where the engine stands: before a node, at which these gradients have arrived."""
 
 
 class LivePass:
@@ -119,7 +57,7 @@ class LivePass:
         self._backward = one.backward(one.called(sys._getframe(1)))
         self._notes = Notes()
         self._count = 0
-        self._worker = Worker(partial(one.run, self._notes))
+        self._worker: Worker[At] = Worker(partial(_run, one, self._notes))
         self._end = weakref.finalize(self, self._worker.stop)
         self._go_on()
         if self._worker.error is not None:
@@ -141,7 +79,6 @@ class LivePass:
         return self._worker.at is not None
 
     def _go_on(self) -> None:
-        # An interrupt may have come while the last node ran.
         self._worker.wait()
         self._worker.go()
         happened = self._notes.happened[self._count :]
@@ -160,7 +97,11 @@ class LivePass:
             self._worker.stop()
             self._backward.end(interrupted(f"before operator {following}"))
 
-    def recording(self) -> Recording:
+    def journal(self) -> Journal:
         """What happened so far."""
-        journal = self._pass.journal(self._backward, partial(summary, following=self.next))
-        return Recording(lambda: journal)
+        return self._pass.journal(self._backward, partial(summary, following=self.next))
+
+
+def _run(one: Pass, notes: Notes, stand: Callable[[At], None]) -> Notes:
+    """Let the engine run, which stands still before each node."""
+    return one.run(notes, lambda node, arrived: stand((node, arrived)))

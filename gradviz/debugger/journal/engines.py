@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from ...eager import Variable
-from ...eager.journal import watch_backward
+from ...eager.journal import LiveBackward, watch_backward
 from ...gradient import Ys
 from ...program import GradientError, GradvizError, NetDef, RegistrationError
 from ...program.errors import code, count_of, listed
@@ -77,7 +77,7 @@ class LivePass(Protocol):
         """End it here; what happened stays recorded."""
         ...
 
-    def recording(self) -> Recording:
+    def journal(self) -> Journal:
         """What happened so far."""
         ...
 
@@ -138,7 +138,7 @@ _ENGINES: dict[type, Engine] = {
     NetDef: Engine(
         lambda net, ys=None, **more: record(net, ys, **more), "a net", "debug(net, ys)", _options(record), NetPass
     ),
-    Variable: Engine(record_backward, "Variables", "debug(y), y a Variable", _options(record_backward)),
+    Variable: Engine(record_backward, "Variables", "debug(y), y a Variable", _options(record_backward), LiveBackward),
 }
 _OURS = tuple(_ENGINES)
 

@@ -43,7 +43,6 @@ from .engine_rules import renamed, steps_renamed
 from .gradient_shapes import Fit
 from .live_events import Done, made_by, placed, told
 from .net_recorder import check_arguments, check_seeds
-from .recording import Recording
 
 
 class NetPass:
@@ -211,11 +210,6 @@ class NetPass:
         """End it here; what happened stays recorded."""
         if (following := self.next) is not None:
             self._fail(interrupted(f"before {following}"))
-
-    def recording(self) -> Recording:
-        """What happened so far."""
-        journal = self._journal()
-        return Recording(lambda: journal)
 
     @property
     def _done(self) -> Iterator[Done]:
@@ -430,7 +424,8 @@ class NetPass:
                 values[blob.name, blob.version] = array
         return values
 
-    def _journal(self) -> Journal:
+    def journal(self) -> Journal:
+        """What happened so far."""
         numbered = self._numbered()
         operators = tuple(ssa.op for ssa in numbered)
         events = tuple(told(self._happened, numbered, len(self._ops)))

@@ -158,14 +158,18 @@ class Breakpoints(MarkedList[Breakpoint, BreakpointEntry]):
     COLUMNS = ("", "breakpoint", "hits", "first", "state")
     EMPTY = "No breakpoints. session.break_on(...) sets one."
 
-    def add(self, entry: BreakpointEntry) -> Breakpoint:
+    def add(self, entry: BreakpointEntry, *, is_to_come: bool = False) -> Breakpoint:
         """Set a breakpoint; its id is given here.
+
+        Args:
+            is_to_come: whether nothing is called so yet that it stops at.
 
         Raises:
             ConditionError: a text of it is malformed. It is not set.
         """
         finder = self._finder()
-        finder.find(entry.on)
+        if not is_to_come:
+            finder.find(entry.on)
         if entry.log is not None:
             Message(entry.log, finder)
         return self.append(self.made(replace(entry, id=1 + max((one.id for one in self), default=0))))

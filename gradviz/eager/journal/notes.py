@@ -115,10 +115,12 @@ class WatchedPass(Pass):
         super().__init__(seeds, add=self._add, **options)
 
     def _watched(self, function: Function, gys: Sequence[Any], wanted: int) -> Sequence[Any]:
+        limits = self._limits
+        if limits.stand is not None:
+            limits.stand(function)
         visit = Visit(function, function.arrays, gys)
         self._visits.append(visit)
         self._visited += 1
-        limits = self._limits
         if limits.interrupts.is_asked:
             raise interrupted(f"before {function.label} went backward")
         if (now := perf_counter()) > limits.pace.due:

@@ -1,6 +1,7 @@
 """Recordings of define-by-run passes: from Variables to everything that their ``backward`` would do."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -12,7 +13,7 @@ from ...program.events import Accumulated, Failed, Played
 from ...program.net_halves import NetHalves, nets_of
 from ...runtime.devices import copied, device_of
 from ...runtime.watched import Journal, Limits, uncollected
-from ..expression import Recalled, is_legal, recall, recorded, written
+from ..expression import Expression, Recalled, is_legal, recall, recorded, written
 from ..faults import bad_schedule, named
 from ..function import Function, in_mode
 from ..passes import SCHEDULES, changes
@@ -26,6 +27,9 @@ from .tape import TapeLog, watched_tape
 Roots = list[tuple[Variable, Any]]
 """Where a pass starts: Variables, and the gradients that are given for them."""
 
+Stand = Callable[[str, Callable[[], Journal]], None]
+"""Is called before a function goes backward, ``#3 Tanh``, with what says what happened so far."""
+
 
 def watch_backward(
     y: Variable | Sequence[Variable],
@@ -34,6 +38,7 @@ def watch_backward(
     gradient: Any = None,
     schedule: str = "rank",
     retain_grad: bool = False,
+    stand: Stand | None = None,
 ) -> Callable[[], Journal]:
     """Run backward from y and note what happens; every Variable stays as it is, its ``grad`` too.
 
@@ -44,6 +49,7 @@ def watch_backward(
         limits: within which it is recorded. What the code has computed does not count: its Variables keep it.
         gradient: that of y, as `Variable.backward` takes it; for several a list.
         retain_grad: as `Variable.backward` takes it.
+        stand: is called before each function that goes backward.
 
     Returns:
         What says what happened.
@@ -62,8 +68,9 @@ def watch_backward(
         raise _bad_ys("A Variable is there twice.", "Give each y once.")
     given = {root for root, own in roots if own is not None or root._grad_is_given}
     watch = _by_tape if schedule == "tape" and recalled.functions else _by_rank
-    with in_mode(hooks=()), uncollected():
-        return watch(recalled, roots, given, retain_grad, limits)
+    # Who stands still does so for as long as people like.
+    with in_mode(hooks=()), uncollected() if stand is None else nullcontext():
+        return watch(recalled, roots, given, retain_grad, limits, stand)
 
 
 def callers_names(functions: Sequence[Function]) -> dict[int, str]:
@@ -86,9 +93,13 @@ def callers_names(functions: Sequence[Function]) -> dict[int, str]:
 
 
 def _by_rank(
-    recalled: Recalled, roots: Roots, given: set[Variable], retain_grad: bool, limits: Limits
+    recalled: Recalled, roots: Roots, given: set[Variable], retain_grad: bool, limits: Limits, stand: Stand | None
 ) -> Callable[[], Journal]:
     notes = Notes(copies(recalled.holding))
+    if stand is not None:
+        limits = limits._replace(
+            stand=_standing(stand, written(recalled), partial(_told, recalled, notes, is_over=False))
+        )
 
     def run(seeds: Sequence[tuple[Variable, Any]], **options: Any) -> Arrived:
         own = [(y, copied(gradient, device_of(gradient))) for y, gradient in seeds]
@@ -107,37 +118,56 @@ def _by_rank(
     if not isinstance(notes.visits, ToldAtOnce):
         return partial(_told, recalled, notes)
     notes.visits.end()
+    notes.visits.log.end()
     journal = _journal_of_rank(notes, notes.visits.log)
     return lambda: journal
 
 
-def _told(recalled: Recalled, notes: Notes) -> Journal:
+def _standing(stand: Stand, expression: Expression, so_far: Callable[[], Journal]) -> Callable[[Function], None]:
+    """What is called before a function of an expression."""
+    operators = zip(expression.functions, expression.operators, strict=True)
+    names = {
+        function.uid: f"#{index} {shown(op).type}"
+        for index, (function, op) in enumerate(operators)
+        if function is not None
+    }
+    return lambda function: stand(names[function.uid], so_far)
+
+
+def _told(recalled: Recalled, notes: Notes, *, is_over: bool = True) -> Journal:
     """What a pass by rank did, whose values are all kept."""
     log = RankLog(written(recalled), notes, None)
     for visit in notes.visits:
         log.tell(visit)
+    if is_over:
+        log.end()
     return _journal_of_rank(notes, log)
 
 
 def _journal_of_rank(notes: Notes, log: RankLog) -> Journal:
-    log.end()
     names = [(str(log.expression.name_of(y)), is_given) for y, _, is_given in notes.seeds]
     return _journal("rank", {name: gradient_name(name) if is_given else None for name, is_given in names}, log)
 
 
 def _by_tape(
-    recalled: Recalled, roots: Roots, given: set[Variable], retain_grad: bool, limits: Limits
+    recalled: Recalled, roots: Roots, given: set[Variable], retain_grad: bool, limits: Limits, stand: Stand | None
 ) -> Callable[[], Journal]:
     made = written(recalled)
-    log = TapeLog(made, copies(recalled.holding), limits)
     pools = lendings(made)
+
+    def journal() -> Journal:
+        return _journal("tape", log.ys, log)._replace(pools=pools)
+
+    if stand is not None:
+        limits = limits._replace(stand=_standing(stand, made, journal))
+    log = TapeLog(made, copies(recalled.holding), limits)
     try:
         log.written(noted(changes(roots, watched_tape(log, given), retain_grad)))
     except Exception as error:
         if not log.has_begun:
             raise
         log.failed(error)
-    return lambda: _journal("tape", log.ys, log)._replace(pools=pools)
+    return journal
 
 
 def _journal(engine: str, ys: Mapping[str, str | None], log: Log) -> Journal:

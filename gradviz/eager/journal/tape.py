@@ -39,6 +39,7 @@ class TapeLog(Log):
         steps: the gradient operators with the versions of their blobs.
         has_begun: whether the pass has started.
         running: the function that goes backward on its own, by its index; None: none, or all are of the table.
+        limits: within which it is recorded.
     """
 
     def __init__(self, expression: Expression, held: Mapping[Variable, Array], limits: Limits) -> None:
@@ -49,7 +50,7 @@ class TapeLog(Log):
         self.running: int | None = None
         self._gradients: Mapping[str, Any] = {}
         self._runs = False
-        self._limits = limits
+        self.limits = limits
 
     def generate(self, ys: Ys) -> None:
         """The IR makes the backward pass of `ys`; what the forward operators have returned is known.
@@ -62,7 +63,7 @@ class TapeLog(Log):
         try:
             for event in ir.backward_events(ys):
                 self.events.append(self._shown(event))
-                if self._limits.interrupts.is_asked:
+                if self.limits.interrupts.is_asked:
                     raise interrupted(f"after event {len(self.events)}, while the pass was generated")
         finally:
             self.operators = ir.gradient_ops
@@ -82,8 +83,8 @@ class TapeLog(Log):
         device = str(next((device_of(array) for array in outputs if array is not None), "cpu"))
         at = len(self.expression.operators) + position
         self.events.append(Ran(at, shown(op), ins, outs, device, seconds))
-        self._limits.pace.reached(len(self.events), position + 1, len(self.operators))
-        if self._limits.interrupts.is_asked:
+        self.limits.pace.reached(len(self.events), position + 1, len(self.operators))
+        if self.limits.interrupts.is_asked:
             raise interrupted(f"after gradient operator #{at} {shown(op)}")
 
     def written(self, changes: Sequence[NotedChange]) -> None:
@@ -139,6 +140,8 @@ class WatchedTape(TapePass):
                 log.ran(event.position, *timed(fill, [log.values[event.y, 0]]))
 
     def _input_gradients(self, function: Function, gys: Sequence[Any], wanted: int) -> Sequence[Any]:
+        if (stand := self._log.limits.stand) is not None:
+            stand(function)
         self._log.running = index = len(self._visits)
         plan, first, start = self._plan(function, gys), self._starts[index], perf_counter()
         self._places = [] if plan is None else [first + place for place in plan.places]
