@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
@@ -201,6 +202,9 @@ class Live:
     def _newest(self) -> Session:
         session = Session(None, self._happened())
         session.finish()
+        going = weakref.ref(self)
+        # Once more has happened it is not the newest any more.
+        session._pass = lambda: one if (one := going()) is not None and one._session is session else None
         return session
 
     def __repr__(self) -> str:

@@ -4,7 +4,7 @@ Recording and stepping draw and write nothing: what does is imported when it is 
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +24,7 @@ from .net import Net
 from .notebook import ANSWERS, BUDGET
 from .notebook.files import write_whole
 from .notebook.progress import shown_progress
-from .notebook.session_protocol import Shown
+from .notebook.session_protocol import Advancing, Shown
 from .program import Gradient, GradientSlice, NetDef, NetError, Operator
 from .program.events import Aggregator, Event
 from .program.operator import parts_of
@@ -58,6 +58,7 @@ class Session(Shown):
         self._part: Trace | None = None
         self._options: dict[str, Any] = {}
         self._ssa: Session | None = None
+        self._pass: Callable[[], Advancing | None] = lambda: None
         notebook.announce(self)
 
     @classmethod
@@ -163,6 +164,12 @@ class Session(Shown):
             self._ssa = debug(Net(f"{self.name} in SSA form", ops), seeds, **self._options)
         return self._ssa
 
+    @property
+    def live(self) -> Advancing | None:
+        """The `gradviz.Live` of which this is the newest session; None: nothing more happens."""
+        going = self._pass()
+        return None if going is None or going.next is None else going
+
     def trace(self) -> Trace:
         """The trace document with its graph, breakpoints and watches."""
         return self._marked(self._drawn)
@@ -174,10 +181,12 @@ class Session(Shown):
         they are, and what flows. `Trace.part` says which part it is.
         """
         if self._recording is None or len(self) <= MOST_SHOWN:
-            return self.trace()
-        if self._part is None or not self._part.shows(self.position):
-            self._part = self._draw(self._parts.around(self.position))
-        return self._marked(self._part)
+            shown = self.trace()
+        else:
+            if self._part is None or not self._part.shows(self.position):
+                self._part = self._draw(self._parts.around(self.position))
+            shown = self._marked(self._part)
+        return shown if self.live is None else msgspec.structs.replace(shown, upcoming=self.live.next)
 
     @cached_property
     def _parts(self) -> "Parts":

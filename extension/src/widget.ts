@@ -76,6 +76,8 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     const trace = parseTrace(document);
     if (!view) await patience.say(`Opening ${counted(allLines(trace).length, "operator")} …`);
     if (!isDue()) return;
+    // A position in the document before means nothing in this one.
+    position.cancel();
     if (view) view.setTrace(trace, model.get("position"));
     else {
       const root = element("div");
@@ -143,7 +145,12 @@ function reportPosition(model: Model, lost: LostNotice): { later: (position: num
     if (frame === 0) frame = requestAnimationFrame(tell);
   }
 
-  return { later, cancel: () => cancelAnimationFrame(frame) };
+  function cancel(): void {
+    cancelAnimationFrame(frame);
+    frame = 0;
+  }
+
+  return { later, cancel };
 }
 
 export default { render };

@@ -6,8 +6,9 @@ or             {"type": "answer", "id", "problem", "ways_out": [...]}
 
 `id` is the view's own, "question" a method of the session, which is asked at "position" and stays where it is. A `Verb`
 moves the session from there, and the answer is what there is to say of that. "save" writes a file, whose name the data
-has, see `saving`; after "to_ssa" the view shows the session that this gives; of "still" the data are the `forms` that
-stay in the output where no widget lives. Blocks are rows of JSON:
+has, see `saving`; after "to_ssa" the view shows the session that this gives; "advance" lets a pass go on that stands
+still, by the verb that is its first argument; of "still" the data are the `forms` that stay in the output where no
+widget lives. Blocks are rows of JSON:
 ["paragraph", text, is_title], ["bullets", items], ["grid", title, head, rows, foot].
 """
 
@@ -21,7 +22,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from ..debugger import Cursor
+from ..debugger import Cursor, CursorError
 from ..debugger.answers import Answer, Block, Bullets, Grid, Paragraph, Questions
 from ..program import GradvizError
 from .output import forms
@@ -38,14 +39,32 @@ Verb = Literal["over", "back_over", "into", "out", "run_to", "continue_", "rever
 
 _VERBS = get_args(Verb)
 
-Deed = Literal["save", "to_ssa", "still"]
+GOING_ON = ("step", "over", "run_to", "continue_", "finish")
+"""Verbs by which a pass goes on that stands still."""
+
+Deed = Literal["save", "to_ssa", "still", "advance"]
 """Done at the position, to which the session moves."""
+
+
+def advance(session: Shown, verb: str, *given: str) -> Shown:
+    """Let the pass go on that stands still at the end of a session, as one of its verbs says."""
+    going = session.live
+    if going is None or verb not in GOING_ON:
+        raise CursorError(
+            "Nothing more happens: the pass is over, or another session shows what has happened since.",
+            kind="not_found",
+            ways_out=["live.session is the newest one."],
+        )
+    getattr(going, verb)(*given)
+    return session
+
 
 _METHODS: dict[str, Callable[..., Any]] = {
     **{name: getattr(Cursor, name) for name in (*get_args(Name), *_VERBS)},
     "save": save,
     "to_ssa": lambda session: session.to_ssa(),
     "still": forms,
+    "advance": advance,
 }
 _SIGNATURES = {name: inspect.signature(method) for name, method in _METHODS.items()}
 

@@ -105,6 +105,10 @@ class Channel:
             self._ends = [follow(session.observe, self._moved), follow(session.observe_marks, self._marked)]
         self.tell()
 
+    def is_active(self, session: Shown) -> bool:
+        """Whether panels show a session."""
+        return self._current() is session
+
     def session_at(self, event: Event) -> Shown | None:
         """The session of this kernel that stands at an event of its recording, if one does."""
         return next((session for session in list(self._labels) if session.event is event), None)

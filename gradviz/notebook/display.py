@@ -30,15 +30,15 @@ def mimebundle(session: Shown) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def hand_over(before: Shown, after: Shown) -> None:
-    """Let the widget that shows `before` show `after` from now on, and the panel, if it follows that."""
+    """Let the widget that shows `before` show `after` from now on, and the panels, if they show that."""
     from .channel import kernel_channel
 
     widget = _widgets.pop(before, None)
-    if widget is None or widget.comm is None:
-        return
-    _widgets[after] = widget
-    widget.show(after)
-    kernel_channel().activate(after)
+    if widget is not None and widget.comm is not None:
+        _widgets[after] = widget
+        widget.show(after)
+    if kernel_channel().is_active(before):
+        kernel_channel().activate(after)
 
 
 def _widget(session: Shown) -> Any:

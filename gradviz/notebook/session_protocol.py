@@ -6,10 +6,22 @@ import weakref
 from abc import abstractmethod
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ..debugger import Cursor
 from ..debugger.document import Trace
+
+
+class Advancing(Protocol):
+    """A pass that stands still and goes on as verbs say; `next`: what is next, None: it is over."""
+
+    @property
+    def next(self) -> str | None: ...
+    def step(self) -> object: ...
+    def over(self) -> object: ...
+    def run_to(self, target: str) -> object: ...
+    def continue_(self) -> object: ...
+    def finish(self) -> object: ...
 
 
 class Shown(Cursor):
@@ -20,6 +32,11 @@ class Shown(Cursor):
     """
 
     id: str
+
+    @property
+    @abstractmethod
+    def live(self) -> Advancing | None:
+        """The pass that goes on from the end of this session; None: nothing more happens."""
 
     @abstractmethod
     def save(self, path: Path) -> None:

@@ -124,6 +124,8 @@ class Document(msgspec.Struct, Generic[E, A], frozen=True, kw_only=True, forbid_
     """The user's code around the lines that called operators: of a file in the order of its lines."""
     rules: dict[str, SourceText] = {}
     """The text of each rule that was applied, by the place that its events name: "gradviz/operators/linear.py:95"."""
+    upcoming: str | None = None
+    """What a pass that stands still runs next, "#3 Tanh", where somebody is there to let it; None: all has happened."""
     breakpoints: list[BreakpointEntry] = []
     watches: list[Mark] = []
     """Expressions; as those of breakpoints they are parsed when they are used, and never executed."""

@@ -94,7 +94,8 @@ class NetPass:
     @property
     def next(self) -> str | None:
         """The operator that is next, as ``#3 Tanh``; None: the pass is over."""
-        self._look_for_more()
+        with suppress(GradientError):  # the net was changed elsewhere: who lets it go on hears so
+            self._look_for_more()
         if self._is_over:
             return None
         if self._joined < len(self._ops):

@@ -272,6 +272,11 @@ export function hasRun(line: Line, position: number): boolean {
   return line.ran !== null && line.ran <= position;
 }
 
+/** Whether what the line wrote is stale at the position: somebody has changed what it had read. */
+export function isStale({ stale }: Line, position: number): boolean {
+  return stale !== null && stale <= position;
+}
+
 /** Index into the line's history: its form at the position; the first form while it is not made yet. */
 export function formAt(line: Line, position: number): number {
   let index = 0;
@@ -317,7 +322,7 @@ export function touchedLines(trace: Trace): (from: number | null, to: number) =>
   const changes: string[][] = [];
   const lines = allLines(trace);
   for (const line of lines) {
-    for (const position of new Set([line.made, line.ran ?? line.made, ...line.history.map((form) => form.at)])) {
+    for (const position of new Set([line.made, line.ran ?? line.made, line.stale ?? line.made, ...line.history.map((form) => form.at)])) {
       (changes[position] ??= []).push(line.id);
     }
   }

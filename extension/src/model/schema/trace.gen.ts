@@ -517,6 +517,8 @@ export interface WrittenTrace {
   sources: Source[];
   /** The text of each rule that was applied, by the place that its events name: "gradviz/operators/linear.py:95". */
   rules: Record<string, string>;
+  /** What a pass that stands still runs next, "#3 Tanh", where somebody is there to let it; None: all has happened. */
+  upcoming: string | null;
   breakpoints: BreakpointEntry[];
   /** Expressions; as those of breakpoints they are parsed when they are used, and never executed. */
   watches: string[];
@@ -581,6 +583,8 @@ export interface Trace {
   sources: Source[];
   /** The text of each rule that was applied, by the place that its events name: "gradviz/operators/linear.py:95". */
   rules: Record<string, string>;
+  /** What a pass that stands still runs next, "#3 Tanh", where somebody is there to let it; None: all has happened. */
+  upcoming: string | null;
   breakpoints: BreakpointEntry[];
   /** Expressions; as those of breakpoints they are parsed when they are used, and never executed. */
   watches: string[];
@@ -928,6 +932,7 @@ export const TABLE = {
       formulas: [{ map: "Formula" }, {}],
       sources: [{ most: 1000, of: { list: "Source" } }, []],
       rules: [{ map: { most: 200000, of: "text" } }, {}],
+      upcoming: ["?text", null],
       breakpoints: [{ list: "BreakpointEntry" }, []],
       watches: [{ list: { most: 1000, of: "text" } }, []],
       graph: ["Graph", {"omitted":"not drawn"}],

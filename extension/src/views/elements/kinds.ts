@@ -23,6 +23,7 @@ export const LOOKS: Record<EventKind, Look> = {
   Accumulated: { label: "Σ Accumulate", tone: "accumulation", mark: "diamond", weight: 8 },
   GradWritten: { label: "Write .grad", tone: "right", mark: "square", weight: 6 },
   HookRan: { label: "Hook", tone: "backward", mark: "diamond", weight: 8 },
+  ChangedByHand: { label: "By hand", tone: "accumulation", mark: "square", weight: 8 },
   Deduplicated: { label: "Deduplicate", tone: "accumulation", mark: "diamond", weight: 8 },
   EnteredSubnet: { label: "Enter", tone: "nested", mark: "enter", weight: 3 },
   LeftSubnet: { label: "Leave", tone: "nested", mark: "leave", weight: 2 },

@@ -2,7 +2,7 @@
 // much of it is made, and whether breakpoints stand in it.
 
 import { breakpointsAt } from "../../model/filters/marks";
-import { currentEvent, faultAt, forwardLine, hasRun, linesAbout, lineState, type LineState } from "../../model/recording/cursor";
+import { currentEvent, faultAt, forwardLine, hasRun, isStale, linesAbout, lineState, type LineState } from "../../model/recording/cursor";
 import { allLines, groupOfNode, groupsAround, groupsOf, linesById, type Group } from "../../model/recording/lines";
 import { addTo, behind } from "../../model/recording/lookup";
 import type { BreakpointEntry, Line, Trace } from "../../model/schema";
@@ -51,7 +51,8 @@ export function createMarking(trace: Trace, drawing: Drawing, drawnAs: (id: stri
       const run = hasRun(node.lines[0], position) ? " ran" : "";
       const accumulating = state === "new" && isSum(event) ? " accumulating" : "";
       const obstacle = node.lines.some((line) => faultAt(trace, line.id, position)) ? " obstacle" : "";
-      setClasses(node, `node ${node.lines[0].role}${state === "past" ? "" : ` ${state}`}${accumulating}${run}${obstacle}`);
+      const stale = node.lines.some((line) => isStale(line, position)) ? " stale" : "";
+      setClasses(node, `node ${node.lines[0].role}${state === "past" ? "" : ` ${state}`}${accumulating}${run}${obstacle}${stale}`);
       markOdd(node, oddAt(trace, node.lines, position));
     }
     marked.push(...groups.show(position, touched, nodes));

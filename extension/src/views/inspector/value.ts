@@ -9,7 +9,7 @@ import { count, counted, describe, histogram, NOT_COMPUTED, NOT_YET, note, pictu
 import { createChoice } from "../elements/controls";
 import { element, leave, linkButton, quiet, turnButton, version, type Child } from "../elements/dom";
 import { answerCard, asked, shownReply, type Asking } from "./questions";
-import { currentEvent, isRefused } from "../../model/recording/cursor";
+import { currentEvent, isRefused, isStale } from "../../model/recording/cursor";
 import { lengthOf } from "../../model/recording/lookup";
 
 /** The blobs to choose from; `choose` gets the one that is clicked. */
@@ -88,6 +88,7 @@ function origin(trace: Trace, maker: Line | undefined, position: number, value: 
   if (at === null) return frame === null ? [] : [note(`found there; ${maker.type} made it`)];
   const seconds = frame === null ? (value.seconds) : (currentEvent(trace, at)?.seconds ?? null);
   const took = seconds === null ? "" : ` in ${duration(seconds)}`;
+  if (isStale(maker, position)) return [note(`computed at event ${at}, by ${maker.type}; stale since event ${maker.stale}: what it read was changed by hand`)];
   const when = at > position ? `computed later, at event ${at}` : `computed at event ${at}`;
   return [note(`${when}, by ${maker.type}${took}`)];
 }

@@ -2,7 +2,7 @@
 // position.
 
 import { breakpointsAt } from "../../model/filters/marks";
-import { faultAt, formAt, hasRun, lineState, placesOf, type LineState } from "../../model/recording/cursor";
+import { faultAt, formAt, hasRun, isStale, lineState, placesOf, type LineState } from "../../model/recording/cursor";
 import { isObstacle, reason } from "../../model/recording/lines";
 import type { BreakpointEntry, Line, Subnet, Trace } from "../../model/schema";
 import { element, version, type Child } from "../elements/dom";
@@ -106,10 +106,12 @@ export function updateRow(row: Row, trace: Trace, position: number): boolean {
     row.element.classList.toggle("gv-ran", ran);
   }
   const fault = faultAt(trace, row.line.id, position);
-  const isSame = fault === row.fault.textContent;
+  const note = fault || (isStale(row.line, position) ? "stale" : "");
+  const isSame = note === row.fault.textContent;
   if (!isSame) {
-    row.fault.textContent = fault;
+    row.fault.textContent = note;
     row.element.classList.toggle("gv-obstacle", fault !== "");
+    row.element.classList.toggle("gv-stale", note === "stale");
   }
   const form = formAt(row.line, position);
   if (form === row.form) return !isSame;

@@ -76,6 +76,24 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
     });
   }
 
+  /** Whether the pass stands still at the end, and somebody can let it go on; and whether that is here. */
+  const isLive = (): boolean => trace.upcoming !== null && host.hasWhole === true && host.ask !== undefined;
+  const isNow = (): boolean => isLive() && at === lengthOf(trace);
+  let isRunning = false;
+
+  /** Lets the pass go on as a verb says, and says so until it stands still again. */
+  function advance(verb: "step" | "over" | "run_to" | "continue_" | "finish", ...given: string[]): void {
+    if (isRunning || !host.ask) return;
+    isRunning = true;
+    panes.narration.say(`Running ${trace.upcoming} …`);
+    const tell = (reply: Reply): void => {
+      isRunning = false;
+      if ("late" in reply) void reply.late?.then(tell);
+      panes.narration.say("problem" in reply ? [reply.problem, ...reply.waysOut].join(" ") : "");
+    };
+    void host.ask({ question: "advance", arguments: [verb, ...given], position: at }).then(tell);
+  }
+
   /** Has the kernel do something, and says what came of it. */
   function perform(ask: Ask, deed: Deed): void {
     panes.narration.say(deed === "to_ssa" ? "Recording the SSA form …" : "Writing the page …");
@@ -107,27 +125,29 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
   const go = (to: number): void => move(to, true);
   const navigation: Navigation = {
     go,
-    step: () => go(lesson.next(trace, at)),
+    step: () => (isNow() ? advance("step") : go(lesson.next(trace, at))),
     back: () => go(lesson.previous(trace, at)),
-    over: () => travel("over", () => go(over(trace, at))),
+    over: () => (isNow() ? advance("over") : travel("over", () => go(over(trace, at)))),
     backOver: () => travel("back_over", () => go(backOver(trace, at))),
-    into: () => travel("into", () => go(into(trace, at))),
+    into: () => (isNow() ? advance("step") : travel("into", () => go(into(trace, at)))),
     out: () => travel("out", () => go(out(trace, at))),
     previousIteration: () => go(otherIteration(trace, at, -1) ?? at),
     nextIteration: () => go(otherIteration(trace, at, 1) ?? at),
     restart: () => go(0),
-    finish: () => go(lengthOf(trace)),
+    finish: () => (isNow() ? advance("finish") : go(lengthOf(trace))),
     runTo: (target) => {
       let problem: string | null = null;
       travel("run_to", () => (problem = runToTarget(trace, at, target, go)), target);
-      return problem;
+      if (problem === null || !isLive()) return problem;
+      advance("run_to", target);
+      return null;
     },
     focus: () => panes.graph.toggleFocus(panes.line()),
     perform: host.ask && host.hasWhole ? perform.bind(null, host.ask) : null,
     select: (line) => panes.select(line),
     code: (line) => panes.code(line),
     /** Runs to the next breakpoint, or back to the last one, as if the person had asked for it here. */
-    continue: () => travel("continue_", () => run(continueFrom(trace, marks.breakpoints, at))),
+    continue: () => (isNow() ? advance("continue_") : travel("continue_", () => run(continueFrom(trace, marks.breakpoints, at)))),
     reverseContinue: () => travel("reverse_continue", () => run(reverseContinueFrom(trace, marks.breakpoints, at))),
     otherClock: () =>
       travel("other_clock", () => {

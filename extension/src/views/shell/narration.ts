@@ -82,7 +82,7 @@ export function createNarration(trace: Trace) {
     outcome.replaceChildren();
     tell(trace, position, kind, sentence);
     const coming = nextEvent(trace, position);
-    next.replaceChildren(...(coming ? ["next: ", ...subject(trace, coming), " ", element("kbd", {}, "→")] : ["the end"]));
+    next.replaceChildren(...(coming ? ["next: ", ...subject(trace, coming), " ", element("kbd", {}, "→")] : trace.upcoming !== null ? [element("b", { class: "gv-now" }, "now"), " runs next: ", trace.upcoming, " ", element("kbd", {}, "→")] : ["the end"]));
   }
 
   return {

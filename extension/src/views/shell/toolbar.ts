@@ -52,7 +52,7 @@ export function createToolbar(trace: Trace, navigation: Navigation, help: { togg
   function show(to: number): void {
     where.textContent = String(to);
     for (const one of [restart, back, backOver, reverse]) one.setAttribute("aria-disabled", String(to === 0));
-    for (const one of [step, over, into, out, finish, onward]) one.setAttribute("aria-disabled", String(to === length));
+    for (const one of [step, over, into, out, finish, onward]) one.setAttribute("aria-disabled", String(to === length && trace.upcoming === null));
     runTo.clear();
   }
 

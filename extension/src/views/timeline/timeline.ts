@@ -23,7 +23,8 @@ export function createTimeline(trace: Trace, navigation: Navigation) {
   const playhead = element("b", { class: "gv-playhead" });
   const veil = element("div", { class: "gv-veil" });
   const spans = createSpans(trace);
-  const track = element("div", { class: "gv-track" }, spans.element, veil, marks, playhead);
+  const now = trace.upcoming === null ? [] : [element("b", { class: "gv-now", title: `Now: ${trace.upcoming} is next` })];
+  const track = element("div", { class: "gv-track" }, spans.element, veil, marks, playhead, ...now);
   const whole = trace.part ? createWhole(trace, navigation) : [];
   const slider = element(
     "div",

@@ -435,6 +435,13 @@
   background: var(--gv-fg);
   opacity: 0.75;
 }
+.gv-track > .gv-now {
+  position: absolute;
+  top: 3px;
+  right: -5px;
+  height: 24px;
+  border-right: 2px dashed var(--gv-backward);
+}
 .gv-mark {
   --gv-tone: var(--gv-muted);
   fill: var(--gv-tone);
@@ -720,6 +727,17 @@
   margin-left: auto;
   padding-left: 8px;
   color: var(--gv-wrong);
+  font-style: normal;
+}
+.gradviz .gv-stale > code {
+  text-decoration: underline dashed var(--gv-accumulation);
+  text-underline-offset: 3px;
+}
+.gradviz .gv-stale > .gv-note {
+  flex: none;
+  margin-left: auto;
+  padding-left: 8px;
+  color: var(--gv-accumulation);
   font-style: normal;
 }
 .gv-number {
@@ -1080,6 +1098,9 @@
 }
 .gv-graph .node.obstacle :is(path, polygon, rect) {
   stroke-width: 2.6;
+}
+.gv-graph .node.stale :is(path, polygon, rect) {
+  stroke-dasharray: 5 3;
 }
 .gv-graph .node.group .stop {
   fill: var(--gv-wrong);
