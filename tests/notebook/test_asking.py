@@ -200,3 +200,34 @@ def test_a_message_that_is_no_question_is_ignored_with_a_warning(
     widget._handle_custom_msg(content, [])
     assert "not understood and is ignored" in caplog.text
     assert session.position == 0
+
+
+def test_a_view_lets_a_pass_go_on_that_stands_still_at_the_end_of_its_session() -> None:
+    ws = gradviz.Workspace()
+    ws.feed("x", [0.5, -1.0])
+    net = gradviz.Net("live")
+    net.Tanh("x", "a")
+    live = gradviz.live(net, ["a"], workspace=ws)
+    begun = live.session
+    assert begun.view().upcoming == "#0 Tanh"
+    assert asked(begun, "advance", "step") == {"type": "answer", "id": "q", "blocks": [], "data": None}
+    assert live.session.events[-1].kind == "Ran"
+    refused = asked(begun, "advance", "step")
+    assert "another session shows what has happened since" in refused["problem"]
+    assert "cannot be asked so" in asked(live.session, "advance")["problem"]
+    asked(live.session, "advance", "run_to", "x_grad", position=0)
+    assert live.next is None
+    assert live.session.view().upcoming is None
+    assert "the pass is over" in asked(live.session, "advance", "finish")["problem"]
+    assert asked(begun, "advance", "abort")["problem"]
+
+
+def test_what_fails_where_a_pass_stands_still_is_said_and_it_stays_there() -> None:
+    net = gradviz.Net("live")
+    net.Mul(["x", "k"], "a")
+    ws = gradviz.Workspace()
+    ws.feed("x", [0.5, -1.0])
+    live = gradviz.live(net, ["a"], workspace=ws)
+    heard = asked(live.session, "advance", "step")
+    assert "reads k, which nobody fed" in heard["problem"]
+    assert live.session.view().upcoming == "#0 Mul"
