@@ -21,6 +21,8 @@ PACKAGE = ROOT / "gradviz"
 # From the top down: a room imports itself and those after it. The modules beside the rooms join them and import any.
 ROOMS = ("notebook", "drawing", "bridges", "debugger", "eager", "gradient", "runtime", "operators", "program")
 FOR_EVERY_ROOM = ("version",)
+# A folder above all of them, which stands where a person does: nobody imports it.
+COMMAND_LINE = "cli"
 # The rooms of a room, from the top down in the same way, each entered by its door: its `__init__.py`.
 INNER_ROOMS = {"debugger": ("cursor", "answers", "steering", "telling", "journal", "statistics", "document")}
 TOP_LEVEL = {"pyproject.toml", "README.md", "gradviz", "extension", "tests", "demos"}
@@ -219,14 +221,24 @@ def test_folders_hold_no_more_files_than_a_newcomer_can_tell_apart() -> None:
 
 def test_every_folder_of_the_package_is_a_room() -> None:
     folders = {path.relative_to(PACKAGE).parts[0] for path in python_files(PACKAGE) if path.parent != PACKAGE}
-    assert folders <= set(ROOMS)
+    assert folders == {*ROOMS, COMMAND_LINE}
+
+
+def test_the_command_line_is_imported_where_it_is_started_and_nowhere_else() -> None:
+    importing = {
+        relative(path)
+        for path in python_files(PACKAGE)
+        for _, name in all_imports(path)
+        if f"{name}.".startswith(f"gradviz.{COMMAND_LINE}.") and PACKAGE / COMMAND_LINE not in path.parents
+    }
+    assert importing == {"gradviz/__main__.py"}
 
 
 def test_only_the_notebook_room_and_the_command_line_know_jupyter() -> None:
     wrong = [
         f"{relative(path)}:{line}: {name}"
         for path in python_files(PACKAGE)
-        if room_of(path) != "notebook" and path != PACKAGE / "cli.py"
+        if room_of(path) != "notebook" and path != PACKAGE / COMMAND_LINE / "lab.py"
         for line, name in all_imports(path)
         if name.split(".")[0] in KNOWS_JUPYTER
     ]

@@ -12,6 +12,7 @@ from ..debugger.journal import Progress, SoFar, Work
 from . import kernel_shell
 
 WORDS: dict[Work, tuple[str, str, str]] = {
+    "run": ("Running", "Ran", "it"),
     "record": ("Recording", "Recorded", "here and keep what is recorded"),
     "describe": ("Document", "Described", "it"),
     "draw": ("Drawing", "Laid out", "it"),

@@ -16,16 +16,24 @@ from ..program.control_flow import local_to, scopes_of, within
 from ..program.errors import get_close_matches, shorten
 from .devices import freeze, is_on_gpu
 from .nested import Nested, Runner, Step, Values
+from .pace import Pace, Progress
 from .store import share
 
 UNKNOWN = None
 """What is known of a blob whose shape only running tells."""
 
 
-def execute(steps: Sequence[Step], values: MutableMapping[str, Array]) -> None:
-    """Run `steps` in order on `values`; raises RunError like `run_step`."""
+def execute(steps: Sequence[Step], values: MutableMapping[str, Array], progress: Progress | None = None) -> None:
+    """Run `steps` in order on `values`, and tell `progress` if it takes long; raises RunError like `run_step`."""
     with np.errstate(all="ignore"):
-        _execute(steps, values)
+        if progress is None:
+            _execute(steps, values)
+            return
+        pace, count = Pace(progress, "run"), len(steps)
+        for number, step in enumerate(steps):
+            pace.reached(None, number, count)
+            _execute((step,), values)
+        pace.end(None, count, count)
 
 
 def _execute(steps: Sequence[Step], values: Values) -> None:

@@ -15,6 +15,7 @@ from ..program.errors import get_close_matches, shorten
 from ..program.operator import check_name, check_operator
 from .devices import CPU, available, copied, device_of, guarded, is_on_gpu, moved
 from .executor import execute
+from .pace import Progress
 from .planning import Plan, plan
 
 
@@ -90,10 +91,11 @@ class Workspace:
             ) from None
         return guarded(array if wanted is None else moved(array, available(wanted)))
 
-    def run(self, net: NetDef) -> None:
+    def run(self, net: NetDef, *, progress: Progress | None = None) -> None:
         """Run every operator of `net` in order.
 
         Shapes, names and types of the whole net are checked first. When anything raises, the workspace is as it was.
+        `progress` is told how far it is if it takes long.
 
         Raises:
             RunError: see `gradviz.runtime.planning.plan` and `executor.run_step`; ``operator_index`` is the
@@ -110,7 +112,7 @@ class Workspace:
         if ready is None or not ready.fits(net.ops, values):
             ready = plan(net.ops, values, self.device)
             self._plans[net] = ready
-        execute(ready.steps, values)
+        execute(ready.steps, values, progress)
         self._take(values, changes, ready.operators)
 
     def run_operator(self, op: Operator) -> None:

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from gradviz.cli import FIRST_DEMO
+from gradviz.cli.lab import FIRST_DEMO
 from tests.browser.lab_page import LabPage
 
 

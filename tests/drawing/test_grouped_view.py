@@ -282,8 +282,8 @@ def test_the_time_is_looked_at_while_a_view_is_built():
 
 
 def test_progress_is_told_of_a_layout_that_takes_long(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("gradviz.runtime.watched.PATIENCE", 0.0)
-    monkeypatch.setattr("gradviz.runtime.watched.PAUSE", 0.0)
+    monkeypatch.setattr("gradviz.runtime.pace.PATIENCE", 0.0)
+    monkeypatch.setattr("gradviz.runtime.pace.PAUSE", 0.0)
     heard: list[SoFar] = []
     render(trace(residual(60)), progress=heard.append)
     drawn = [so_far.operators for so_far in heard]

@@ -35,10 +35,10 @@ from .parts import (
     json_safe,
     number,
 )
-from .schema import Entered, Part, Trace, all_lines, filled
+from .schema import FORMAT, Entered, Part, Trace, all_lines, filled
 
 __all__ = [
-    "LONGEST_SOURCE", "MERGED_ROWS", "MOST_EVENTS", "MOST_SOURCES", "PREVIEW_COLUMNS", "PREVIEW_ROWS",
+    "FORMAT", "LONGEST_SOURCE", "MERGED_ROWS", "MOST_EVENTS", "MOST_SOURCES", "PREVIEW_COLUMNS", "PREVIEW_ROWS",
     "BreakpointEntry", "Contribution", "Entered", "EventRow", "Formula", "Frame", "Grad", "Graph", "How", "Kind",
     "Ledger", "Line", "Marked", "Merge", "MergedRow", "Narration", "NodeGroup", "Number", "Obstacle", "Part", "Pool",
     "Revision", "Role", "Schedule", "Source", "Subnet", "Trace", "TraceError", "TraceEvent", "Value", "Wait",

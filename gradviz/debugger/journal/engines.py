@@ -24,7 +24,8 @@ from ...program.errors import code, count_of, listed
 from ...program.events import About, Accumulated, Event, Failed, GradWritten, Ran, Seeded
 from ...program.net_halves import nets_of
 from ...runtime import Workspace
-from ...runtime.watched import Journal, Limits, Progress, interrupted
+from ...runtime.pace import Progress
+from ...runtime.watched import Journal, Limits, interrupted
 from .engine_rules import Broken, EngineRules
 from .gradient_shapes import Fit
 from .net_pass import NetPass

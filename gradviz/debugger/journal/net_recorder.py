@@ -23,6 +23,7 @@ from ...program.events import Accumulated, Aggregator, Completed, Deduplicated, 
 from ...program.net_halves import Key, NetHalves, nets_of
 from ...program.operator import parts_of
 from ...runtime import Workspace
+from ...runtime.pace import Pace, Progress
 from ...runtime.planning import Plan, plan
 from ...runtime.spill import Spill, StoreError, bad_spill
 from ...runtime.store import Store
@@ -31,8 +32,6 @@ from ...runtime.watched import (
     Interrupts,
     Journal,
     Limits,
-    Pace,
-    Progress,
     WatchedExecution,
     interrupted,
     uncollected,

@@ -136,8 +136,8 @@ def test_who_handles_interrupts_himself_goes_on_doing_so():
 
 
 def test_progress_is_told_of_a_recording_that_takes_long(monkeypatch):
-    monkeypatch.setattr("gradviz.runtime.watched.PATIENCE", 0.0)
-    monkeypatch.setattr("gradviz.runtime.watched.PAUSE", 0.0)
+    monkeypatch.setattr("gradviz.runtime.pace.PATIENCE", 0.0)
+    monkeypatch.setattr("gradviz.runtime.pace.PAUSE", 0.0)
     net, ws = Net("chain"), Workspace()
     ws.feed("x0", np.ones(2))
     for place in range(300):
@@ -159,8 +159,8 @@ def test_progress_is_told_of_a_document_that_takes_long(monkeypatch):
         net.Tanh(f"x{place}", f"x{place + 1}")
     x = Variable(np.ones(3), name="x")
     recordings = [record(net, ["x30"], workspace=ws), record_backward(functions.sum(functions.tanh(x)))]
-    monkeypatch.setattr("gradviz.runtime.watched.PATIENCE", 0.0)
-    monkeypatch.setattr("gradviz.runtime.watched.PAUSE", 0.0)
+    monkeypatch.setattr("gradviz.runtime.pace.PATIENCE", 0.0)
+    monkeypatch.setattr("gradviz.runtime.pace.PAUSE", 0.0)
     for recording in recordings:
         heard: list[SoFar] = []
         made = document(recording, heard.append)

@@ -1,0 +1,108 @@
+"""What a net is fed from the command line: arrays from files, and numbers as they stand there."""
+
+from __future__ import annotations
+
+import io
+import json
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import Net, Workspace
+from ..notebook.files import FileError
+from ..program import RunError
+from ..program.control_flow import operators_in
+from ..program.errors import get_close_matches, shorten
+from .files import about, read
+
+FORMS = (
+    'A file of blobs: --feed FILE.npz, as numpy.savez writes it, or --feed FILE.json: {"x": [[1.0, 2.0]]}.',
+    "One blob: --feed x=FILE.npy, as numpy.save writes it, --feed x=1.5 or --feed 'x=[1.0, 2.0]'.",
+)
+
+WORDS = ("nan", "inf", "-inf")
+"""Numbers that JSON has no digits for, as answers write them."""
+
+
+def fed(args: Namespace, net: Net) -> Workspace:
+    """The workspace with all that is fed, on the device that was asked for.
+
+    Raises:
+        FileError: a file cannot be read, or holds no arrays.
+        RunError: ``bad_device``; ``bad_value``, what is no array of numbers; ``undefined_blob``, a name that no
+            operator reads.
+    """
+    ws = Workspace(args.device or "cpu")
+    inputs = {name for op in net.ops for one in (op, *operators_in(op)) for name in one.inputs}
+    for text in args.feed:
+        name, is_one, value = text.partition("=")
+        if not is_one or Path(text).is_file():
+            with about(Path(text)):
+                for blob, array in _blobs(Path(text)).items():
+                    ws.feed(blob, array)
+        elif name in inputs:
+            ws.feed(name, _one(text, value))
+        else:
+            near = get_close_matches(name, inputs)
+            raise RunError(
+                f"--feed {text}: no operator of {net.name} reads {shorten(name)}.",
+                kind="undefined_blob",
+                blobs=[name],
+                ways_out=[f"Did you mean {' or '.join(near)}?"] if near else FORMS,
+            )
+    return ws
+
+
+def _one(text: str, value: str) -> Any:
+    """What stands behind the name in ``x=1.5``, or in the file that it names."""
+    try:
+        return _numbers(value if value in WORDS else json.loads(value))
+    except (ValueError, RecursionError):
+        path = Path(value)
+    if not path.is_file():
+        raise _no_arrays(f"--feed {text}: {shorten(value)} is no number, no list of numbers and no file.")
+    with about(path):
+        array = _loaded(read(path))
+        if isinstance(array, np.ndarray):
+            return array
+        raise _no_arrays(f"This file has an array for each of several names: --feed {path}.")
+
+
+def _blobs(path: Path) -> dict[str, Any]:
+    """The blobs in a file."""
+    data = read(path)
+    if path.suffix == ".json":
+        try:
+            blobs = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise _no_arrays(f"This is not JSON: {error}.") from error
+        if not isinstance(blobs, dict):
+            raise _no_arrays("This JSON has no names of blobs.")
+        return {name: _numbers(value) for name, value in blobs.items()}
+    blobs = _loaded(data)
+    if isinstance(blobs, dict):
+        return blobs
+    raise _no_arrays("This is one array, without a name.")
+
+
+def _numbers(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_numbers(one) for one in value]
+    return float(value) if value in WORDS else value
+
+
+def _loaded(data: bytes) -> Any:
+    """An array, or arrays by their names. Nothing in a file is executed, and of what is damaged anything is raised."""
+    if not data.startswith((np.lib.format.MAGIC_PREFIX, b"PK")):
+        raise _no_arrays("This is no file of numpy.save or numpy.savez.")
+    try:
+        loaded = np.load(io.BytesIO(data), allow_pickle=False)
+        return loaded if isinstance(loaded, np.ndarray) else dict(loaded)
+    except Exception as error:
+        raise _no_arrays(f"numpy cannot read its arrays: {type(error).__name__}: {error}.") from error
+
+
+def _no_arrays(why: str) -> FileError:
+    return FileError(why, kind="no_arrays", ways_out=FORMS)

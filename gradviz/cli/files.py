@@ -1,0 +1,91 @@
+"""The files that a command reads: looked at before they are read, and named where something is wrong in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from .. import Net, Session, load
+from ..debugger.document import FORMAT
+from ..notebook.files import FileError
+from ..program import GradvizError
+
+RECORDING = ".gradviz.json"
+
+MOST_BYTES = 256_000_000
+"""Of a file that is read as a whole."""
+
+
+class _Head(msgspec.Struct):
+    """What tells a recording from other JSON."""
+
+    format: str = ""
+
+
+def read(path: Path) -> bytes:
+    """What is in a file.
+
+    Raises:
+        FileError: ``no_file``, ``too_large``, ``cannot_read``.
+    """
+    if not path.is_file():
+        problem = "is no file" if path.exists() else "does not exist"
+        raise FileError(f"{path} {problem}.", kind="no_file", ways_out=["Name a file that is there."])
+    size = path.stat().st_size
+    if size > MOST_BYTES:
+        raise FileError(
+            f"{path} has {size / 1e6:,.0f} MB; a command reads at most {MOST_BYTES / 1e6:,.0f} MB at once.",
+            kind="too_large",
+            ways_out=["Record a smaller net, or fewer iterations.", "Open it in Python: gradviz.load(path)."],
+        )
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        why = error.strerror or error
+        raise FileError(
+            f"{path} cannot be read: {why}.", kind="cannot_read", ways_out=["Name a file that you may read."]
+        ) from error
+
+
+def is_recording(path: Path) -> bool:
+    """Whether a file is a recording, or meant to be one, by its name or what it says of itself; raises FileError."""
+    data = read(path)
+    if path.name.endswith(RECORDING):
+        return True
+    try:
+        head = msgspec.json.decode(data, type=_Head)
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        return False
+    return head.format == FORMAT
+
+
+def read_net(path: Path) -> Net:
+    """The net in a file; raises FileError, NetError."""
+    if is_recording(path):
+        raise FileError(
+            f"{path} is a recording, and a net is asked for.",
+            kind="no_file",
+            ways_out=["gradviz ask, graph and html read recordings.", "session.net.save(path) writes its net."],
+        )
+    with about(path):
+        return Net.load(path)
+
+
+def read_recording(path: Path) -> Session:
+    """The session in a file; raises FileError, TraceError."""
+    read(path)
+    with about(path):
+        return load(path)
+
+
+@contextmanager
+def about(path: Path) -> Iterator[None]:
+    """What is wrong in the ``with`` block is wrong with a file, which the error names."""
+    try:
+        yield
+    except GradvizError as error:
+        error.message = f"{path}: {error.message}"
+        raise

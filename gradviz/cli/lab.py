@@ -1,0 +1,86 @@
+"""`gradviz lab`: the demo notebooks, copied and opened in JupyterLab."""
+
+import importlib.util
+import os
+import shutil
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+
+FIRST_DEMO = "01-first-backward-pass.ipynb"
+DEFAULT_FOLDER = "gradviz-demos"
+NOT_DEMOS = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
+
+
+def lab(args: Namespace) -> int:
+    """Opens the demos. Only a first word is a folder: a later one is the value of an option, as in `--port 8899`."""
+    rest = args.rest
+    if rest and not rest[0].startswith("-"):
+        return open_lab(Path(rest[0]), rest[1:])
+    return open_lab(Path(DEFAULT_FOLDER), rest)
+
+
+def demos_folder() -> Path:
+    """Where the demos lie: inside an installed package, beside the package in a clone.
+
+    Raises FileNotFoundError if neither holds them.
+    """
+    package = Path(__file__).parents[1]
+    for folder in (package / "demos", package.parent / "demos"):
+        if (folder / FIRST_DEMO).is_file():
+            return folder
+    raise FileNotFoundError(
+        f"{FIRST_DEMO} lies neither in {package / 'demos'} nor in {package.parent / 'demos'}. "
+        "The installation is incomplete; install it again: pip install --force-reinstall gradviz"
+    )
+
+
+def copy_demos(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Copies the demos into `folder`, made where it is missing.
+
+    A file that is already there stays as it is, since its reader may have changed it.
+    Returns the files copied and the files kept.
+    """
+    copied: list[Path] = []
+    kept: list[Path] = []
+
+    def copy_if_missing(source: str, target: str) -> None:
+        if Path(target).exists():
+            kept.append(Path(target))
+        else:
+            shutil.copyfile(source, target)
+            copied.append(Path(target))
+
+    shutil.copytree(demos_folder(), folder, copy_function=copy_if_missing, ignore=NOT_DEMOS, dirs_exist_ok=True)
+    return copied, kept
+
+
+def open_lab(folder: Path, options: Sequence[str]) -> int:
+    """Copies the demos into `folder` and runs JupyterLab on the first of them until it is stopped.
+
+    `options` go to JupyterLab as they are. Returns an exit status.
+    """
+    if importlib.util.find_spec("jupyterlab") is None:
+        print(
+            "gradviz lab needs JupyterLab, which is not installed beside gradviz.\n"
+            "Install it with: pip install 'gradviz[lab]' (from a clone: pip install '.[lab]')",
+            file=sys.stderr,
+        )
+        return 1
+    try:
+        copied, kept = copy_demos(folder)
+    except OSError as error:
+        print(f"gradviz lab could not copy the demos to {folder}: {error}", file=sys.stderr)
+        return 1
+    print(f"{folder}: {len(copied)} demo files copied, {len(kept)} already there and left as they are", flush=True)
+
+    from jupyterlab.labapp import LabApp
+
+    LabApp.launch_instance([str(folder / FIRST_DEMO), *_as_root(), *options])
+    return 0
+
+
+def _as_root() -> list[str]:
+    """What JupyterLab wants to hear from root, the only user of many a container, before it starts."""
+    return ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []

@@ -1,0 +1,62 @@
+"""Running a command: its exit status, and what is said where it cannot be done."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from ..program import GradvizError
+from ..runtime.watched import INTERRUPTED
+from .output import say
+from .parser import parser
+
+REFUSED = 2
+"""The exit status where what was asked for cannot be done."""
+
+STOPPED = 130
+"""The exit status, as of every program that Ctrl+C ends."""
+
+UNHEARD = 141
+"""The exit status, as of every program whose reader, such as ``head``, has gone."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command line `argv` (default: this process's own) and returns its exit status.
+
+    Raises:
+        SystemExit: ``--help`` or ``--version`` was answered, or `argv` is no command.
+    """
+    try:
+        try:
+            return _run(argv)
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        # What is left to be written is written at the exit: to nowhere, so that nobody complains.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return UNHEARD
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    root = parser()
+    known, rest = root.parse_known_args(argv)
+    if rest and known.command != "lab":
+        root.error(f"unrecognized arguments: {' '.join(rest)}")
+    known.rest = rest
+    try:
+        status: int = known.function(known)
+    except KeyboardInterrupt:
+        return _ended(known.command, "interrupted", STOPPED)
+    except GradvizError as error:
+        return _ended(known.command, str(error), STOPPED if error.kind == INTERRUPTED else REFUSED)
+    except BrokenPipeError:
+        raise
+    except (OSError, MemoryError) as error:
+        return _ended(known.command, str(error) or "there is not enough memory for it.", REFUSED)
+    return status
+
+
+def _ended(command: str, why: str, status: int) -> int:
+    say(f"gradviz {command}: {why}", sys.stderr)
+    return status

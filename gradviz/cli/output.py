@@ -1,0 +1,61 @@
+"""What a command prints, and the files that it writes."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from argparse import Namespace
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TextIO
+from zipfile import ZipFile
+
+import msgspec
+import numpy as np
+
+from ..debugger.answers import Answer
+from ..notebook.files import FileError, write_whole
+
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Characters that a terminal obeys; in the names of a file from somebody else they are shown."""
+
+
+def say(text: str, stream: TextIO | None = None) -> None:
+    """Print `text`, None: to stdout; characters that its encoding lacks are written as escapes."""
+    stream = stream or sys.stdout
+    plain = CONTROLS.sub(lambda found: repr(found[0])[1:-1], text)
+    encoding = stream.encoding or "utf-8"
+    print(plain.encode(encoding, "backslashreplace").decode(encoding), file=stream)
+
+
+def give(answer: Answer, args: Namespace) -> None:
+    """Print an answer, as text or as one line of JSON."""
+    say(msgspec.json.encode(answer.to_dict()).decode() if args.json else str(answer))
+
+
+def target(args: Namespace) -> Path | None:
+    """The file that the command writes, None: it writes none; nothing that it reads is written over.
+
+    Raises:
+        FileError: ``not_a_file``.
+    """
+    path: Path | None = args.output
+    if path is not None and path.exists() and path.samefile(args.file):
+        raise FileError(f"{path} is {args.file} itself.", kind="not_a_file", ways_out=["Name another file: -o."])
+    return path
+
+
+def written(path: Path) -> str:
+    """``first.html: 12 KB``."""
+    return f"{path}: {path.stat().st_size / 1000:,.0f} KB"
+
+
+def write_arrays(path: Path, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    """Write arrays to `path` as `numpy.load` reads them, whatever their names; raises FileError."""
+    packed = io.BytesIO()
+    with ZipFile(packed, "w") as file:
+        for name, array in arrays.items():
+            with file.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, array, allow_pickle=False)
+    write_whole(path, packed.getvalue())
