@@ -39,8 +39,9 @@ def fed(args: Namespace, net: Net) -> Workspace:
     for text in args.feed:
         name, is_one, value = text.partition("=")
         if not is_one or Path(text).is_file():
-            with about(Path(text)):
-                for blob, array in _blobs(Path(text)).items():
+            path, data = Path(text), read(Path(text))
+            with about(path):
+                for blob, array in _blobs(data, is_json=path.suffix == ".json").items():
                     ws.feed(blob, array)
         elif name in inputs:
             ws.feed(name, _one(text, value))
@@ -62,18 +63,18 @@ def _one(text: str, value: str) -> Any:
     except (ValueError, RecursionError):
         path = Path(value)
     if not path.is_file():
-        raise _no_arrays(f"--feed {text}: {shorten(value)} is no number, no list of numbers and no file.")
+        raise _no_arrays(f"--feed {text}: behind the name stands no number, no list of numbers and no file.")
+    data = read(path)
     with about(path):
-        array = _loaded(read(path))
+        array = _loaded(data)
         if isinstance(array, np.ndarray):
             return array
-        raise _no_arrays(f"This file has an array for each of several names: --feed {path}.")
+        raise _no_arrays(f"These are arrays with names of their own: --feed {path}.")
 
 
-def _blobs(path: Path) -> dict[str, Any]:
+def _blobs(data: bytes, *, is_json: bool) -> dict[str, Any]:
     """The blobs in a file."""
-    data = read(path)
-    if path.suffix == ".json":
+    if is_json:
         try:
             blobs = json.loads(data)
         except (ValueError, RecursionError) as error:

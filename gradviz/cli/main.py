@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -27,11 +28,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     Raises:
         SystemExit: ``--help`` or ``--version`` was answered, or `argv` is no command.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # where its encoding lacks a character
     try:
         try:
             return _run(argv)
         finally:
-            sys.stdout.flush()
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except BrokenPipeError:
         # What is left to be written is written at the exit: to nowhere, so that nobody complains.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

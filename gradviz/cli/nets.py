@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from .. import Net, Session, Workspace, debug
-from ..debugger import CursorError
+from ..debugger.document import Value
 from ..debugger.journal import UNDEFINED, complete
-from ..debugger.statistics import statistics
+from ..debugger.statistics import all_statistics
 from ..notebook.progress import shown_progress
 from ..operators.registry import Array
 from ..operators.scopes import ScopeStack
 from ..program import Gradient, GradientError, GradientSlice, GradvizError
 from ..program.control_flow import scopes_of
 from ..program.errors import listed
-from ..program.events import Completed, Deduplicated, Failed
+from ..program.events import Completed, Deduplicated, Failed, Ran
 from ..program.operator import parts_of
 from .feeds import fed
 from .files import read_net
@@ -69,7 +69,7 @@ def _ys(net: Net, args: Namespace) -> list[str]:
     raise GradientError(
         f"{net.name} {f'ends in {listed(outputs)}' if outputs else 'has no outputs'}: what is to be differentiated?",
         kind="bad_ys",
-        ways_out=[f"--ys {name}" for name in outputs] or ["Give a net with operators that write blobs."],
+        ways_out=[f"Name it: --ys {name}." for name in outputs] or ["Give a net with operators that write blobs."],
     )
 
 
@@ -123,14 +123,26 @@ def _view(session: Session, ys: list[str]) -> GradView:
     """What there is to say of a whole pass, at its end."""
     whole = Completed | Deduplicated
     generated = max(at for at, one in enumerate(session.events, 1) if isinstance(one, whole) and not one.path)
-    gradients = {name: _gradient(session, name, one) for name, one in session.state().gradients.items()}
-    return GradView(session.name, ys, session.at(generated).diff(0).made, gradients)
+    gradients = session.state().gradients
+    values = _values(session, gradients)
+    found = {name: _gradient(session, name, one, values.get(name)) for name, one in gradients.items()}
+    return GradView(session.name, ys, session.at(generated).diff(0).made, found)
 
 
-def _gradient(session: Session, name: str, gradient: Gradient) -> GradientOf:
-    try:
-        value = statistics(session.value(parts_of(gradient)[-1]))
-    except CursorError:
+def _values(session: Session, gradients: Mapping[str, Gradient]) -> dict[str, Value]:
+    """The statistics of gradients as far as they were computed, of sparse ones those of their values."""
+    runs = (one for one in session.events if isinstance(one, Ran) and not one.path)
+    last = {name: number for one in runs for name, number in zip(one.op.outputs, one.out_versions, strict=True)}
+    arrays = {
+        name: session.value(f"{part}@{last[part]}")
+        for name, one in gradients.items()
+        if (part := parts_of(one)[-1]) in last
+    }
+    return dict(zip(arrays, all_statistics(arrays.values()), strict=True))
+
+
+def _gradient(session: Session, name: str, gradient: Gradient, value: Value | None) -> GradientOf:
+    if value is None:
         return GradientOf(gradient, None, None, None)
     norm = session.ledger(name).ledger.norm if isinstance(gradient, GradientSlice) else value.norm
     return GradientOf(gradient, value.shape, value.dtype, norm)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import sys
 from argparse import Namespace
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,11 +21,8 @@ CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def say(text: str, stream: TextIO | None = None) -> None:
-    """Print `text`, None: to stdout; characters that its encoding lacks are written as escapes."""
-    stream = stream or sys.stdout
-    plain = CONTROLS.sub(lambda found: repr(found[0])[1:-1], text)
-    encoding = stream.encoding or "utf-8"
-    print(plain.encode(encoding, "backslashreplace").decode(encoding), file=stream)
+    """Print `text`, None: to stdout."""
+    print(CONTROLS.sub(lambda found: repr(found[0])[1:-1], text), file=stream)
 
 
 def give(answer: Answer, args: Namespace) -> None:
@@ -41,8 +37,10 @@ def target(args: Namespace) -> Path | None:
         FileError: ``not_a_file``.
     """
     path: Path | None = args.output
-    if path is not None and path.exists() and path.samefile(args.file):
-        raise FileError(f"{path} is {args.file} itself.", kind="not_a_file", ways_out=["Name another file: -o."])
+    fed = [Path(part) for text in vars(args).get("feed", ()) for part in (text, text.partition("=")[2]) if part]
+    for one in (args.file, *fed):
+        if path is not None and path.exists() and one.exists() and path.samefile(one):
+            raise FileError(f"{path} is {one} itself.", kind="not_a_file", ways_out=["Name another file: -o."])
     return path
 
 
