@@ -1,12 +1,14 @@
-"""The README keeps its word: its Python runs."""
+"""The README keeps its word: its Python runs, and so do its commands."""
 
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import gradviz
+from gradviz.cli import main
 from gradviz.operators import registry
 
 README = Path(__file__).resolve().parents[1] / "README.md"
@@ -19,6 +21,9 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     for block in re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL):
         exec(block, names)
     assert gradviz.load("first.gradviz.json").name == "first"
+    commands = re.findall(r"^    gradviz (.*)$", README.read_text(encoding="utf-8"), re.MULTILINE)
+    assert {shlex.split(line)[0] for line in commands} == {"run", "grad", "ask", "graph", "html"}
+    assert [line for line in commands if main(shlex.split(line)) != 0] == []
 
     net = gradviz.Net()
     net.add("Cube", "x", "y")

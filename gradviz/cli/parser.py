@@ -191,5 +191,5 @@ def _operators(args: Namespace) -> int:
 
 
 def _completion(args: Namespace) -> int:
-    say(script(parser(), args.shell))
+    say(script(parser(), args.shell).removesuffix("\n"))
     return 0
