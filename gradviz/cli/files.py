@@ -67,7 +67,7 @@ def read_net(path: Path) -> Net:
     if is_recording(path):
         raise FileError(
             f"{path} is a recording, and a net is asked for.",
-            kind="no_file",
+            kind="not_a_net",
             ways_out=["gradviz ask, graph and html read recordings.", "session.net.save(path) writes its net."],
         )
     with about(path):

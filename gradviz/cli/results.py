@@ -39,7 +39,7 @@ class RunView(Answer, frozen=True):
             numbers = np.array2string(moved(array, CPU), threshold=ELEMENTS, prefix="  ", max_line_width=100)
             yield Paragraph(f"{name}: {measured(statistics(array))}\n  {numbers}")
         if not self.blobs:
-            yield Paragraph(f"{self.net} was run; it has no outputs.")
+            yield Paragraph(f"{self.net} was run, and there is no array to show.")
 
     def to_dict(self) -> dict[str, Any]:
         """``{"answer": "run", "net", "blobs": {name: {"shape", "dtype", "device", "values"}}}``.

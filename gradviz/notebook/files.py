@@ -15,7 +15,7 @@ class FileError(GradvizError):
     """A file that cannot be written or read.
 
     ``kind`` is one of ``no_folder``, ``no_file``, ``not_a_file``, ``exists``, ``read_only``, ``cannot_write``,
-    ``too_large``.
+    ``cannot_read``, ``too_large``, ``no_arrays``, ``not_a_net``.
     """
 
 

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -66,6 +67,16 @@ def test_a_complex_number_is_two_in_json(command: Command) -> None:
     net.save("square.json")
     np.savez("z.npz", z=np.array([1 + 2j]))
     assert blobs(command("run", "square.json", "--feed", "z.npz", "--json").out) == {"y": [[-3.0, 4.0]]}
+
+
+def test_a_net_runs_on_the_device_that_is_asked_for(net: Path, command: Command, cupy: Any) -> None:
+    fed = ["net.json", "--feed", "x.npz", "--device", "cuda:0"]
+    done = command("run", *fed, "-o", "out.npz", "--json")
+    assert json.loads(done.out)["blobs"]["y"]["device"] == "cuda:0"
+    with np.load("out.npz") as written:
+        np.testing.assert_allclose(written["y"], 2 * np.tanh(np.ones((2, 3))))
+    assert command("run", *fed).out.startswith("y: 2 × 3 float64, norm ")
+    assert json.loads(command("grad", *fed, "--json").out)["gradients"]["x"]["norm"] == pytest.approx(2.0574, rel=1e-4)
 
 
 def test_a_branch_and_a_loop_leave_no_stacks_of_workspaces(command: Command) -> None:
