@@ -74,13 +74,13 @@ def _ys(net: Net, args: Namespace) -> list[str]:
 
 
 def ends(net: Net) -> tuple[list[str], list[str]]:
-    """The blobs that a net reads from outside, and its outputs: those that nobody reads once they are written."""
+    """What a net reads from outside, and its outputs: what it writes and makes nothing of."""
     inputs: dict[str, None] = {}
     outputs: dict[str, None] = {}
     made: set[str] = set()
     for op in net.ops:
         inputs |= dict.fromkeys(name for name in op.inputs if name not in made)
-        for name in op.inputs:
+        for name in op.inputs if op.outputs else ():  # Print only looks
             outputs.pop(name, None)
         outputs |= dict.fromkeys(name for name in op.outputs if name not in scopes_of(op))
         made.update(op.outputs)

@@ -115,6 +115,14 @@ def test_grad_of_a_net_that_needs_nothing_is_run(command: Command) -> None:
     assert json.loads(command("grad", "fill.json", "--json").out)["gradients"]["c"]["norm"] == pytest.approx(72**0.5)
 
 
+def test_what_is_only_printed_is_an_output(command: Command) -> None:
+    net = gradviz.Net()
+    net.Tanh("x", "y")
+    net.Print("y", [])
+    net.save("net.json")
+    assert list(blobs(command("run", "net.json", "--feed", "x=1.0", "--json").out)) == ["y"]
+
+
 def test_the_norm_of_a_sparse_gradient_is_that_of_all_rows(command: Command) -> None:
     net = gradviz.Net()
     net.Gather(["table", "rows"], "y")

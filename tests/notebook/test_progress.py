@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SLOW = """
 import numpy as np
 from gradviz import Net, Workspace, debug
-import gradviz.runtime.watched as progress
+import gradviz.runtime.pace as progress
 progress.PATIENCE = progress.PAUSE = 0.0
 net, ws = Net("chain"), Workspace()
 ws.feed("x0", np.ones(2))
