@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...program.errors import code, listed
+from ...runtime.pace import Pace
 from ...runtime.standing import Stopped, Worker
-from ...runtime.watched import Interrupts, Journal, Limits, Pace, interrupted
+from ...runtime.watched import Interrupts, Journal, Limits, interrupted
 from ..variable import Variable
 from .recording import watch_backward
 
