@@ -101,7 +101,9 @@ class NetPass:
         if self._joined < len(self._ops):
             return f"#{self._joined} {self._ops[self._joined].type}"
         made = [*self._made[self._gone_back :], *[op for event in self._coming for op in made_by(event)]]
-        return f"{made[0].type} of the backward pass" if made else "the backward pass"
+        if made:
+            return f"{made[0].type} of the backward pass"
+        return "what is added to the net" if self._ys is None else "the backward pass"
 
     def is_to_come(self, word: str) -> bool:
         """Whether something may yet be called so: an operator, a blob, or the gradient of one."""
