@@ -1,5 +1,6 @@
 """gradviz: an interactive debugger for gradients in Jupyter."""
 
+import sys as _sys
 from functools import partial as _partial
 from functools import update_wrapper as _update_wrapper
 from typing import Any as _Any
@@ -43,6 +44,20 @@ __all__ = [
 ]  # fmt: skip
 
 _enable()
+
+
+def load_ipython_extension(shell: _Any) -> None:
+    """``%load_ext gradviz``: the magics; ``%step?`` and ``%%gradviz?`` tell more."""
+    from .notebook.magics import load as load_magics
+
+    load_magics(shell, _sys.modules[__name__])
+
+
+def unload_ipython_extension(shell: _Any) -> None:
+    """``%unload_ext gradviz``: without them."""
+    from .notebook.magics import unload as unload_magics
+
+    unload_magics(shell)
 
 
 def __getattr__(name: str) -> _Any:

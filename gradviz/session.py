@@ -40,6 +40,10 @@ if TYPE_CHECKING:
 MOST_SHOWN = 30_000
 """Events; of larger recordings the widget shows parts."""
 
+NEAR_EVENTS = 9
+NEAR_OPERATORS = 3
+"""At least, of what is near."""
+
 
 class Session(Shown):
     """Steps through the generation of a backward pass and its execution, forward and back in time.
@@ -188,12 +192,22 @@ class Session(Shown):
             shown = self._marked(self._part)
         return shown if self.live is None else msgspec.structs.replace(shown, upcoming=self.live.next)
 
+    def nearby(self) -> Trace:
+        """The operators that the events around this position are about, and what stands for all others; not drawn."""
+        return self._nearest.around(self.position)
+
     @cached_property
     def _parts(self) -> "Parts":
         from .debugger.telling import Parts
 
         assert self._recording is not None
         return Parts(self._recording)
+
+    @cached_property
+    def _nearest(self) -> "Parts":
+        from .debugger.telling import Parts
+
+        return Parts(self._journal, NEAR_EVENTS, NEAR_OPERATORS)
 
     def _marked(self, trace: Trace) -> Trace:
         return msgspec.structs.replace(trace, breakpoints=self.marks.breakpoints, watches=self.marks.watches)

@@ -15,7 +15,7 @@ from ..program.events import Event
 if TYPE_CHECKING:
     from .session_protocol import Shown
 
-__all__ = ["ANSWERS", "BUDGET", "announce", "enable", "kernel_shell"]
+__all__ = ["ANSWERS", "BUDGET", "announce", "enable", "kernel_shell", "user_shell"]
 
 BUDGET = 6_000_000
 """Bytes of JSON that the values in a page may take, before compression."""
@@ -24,11 +24,16 @@ ANSWERS = 2_000_000
 """Bytes of JSON that the answers in a page may take, before compression."""
 
 
-def kernel_shell() -> Any:
-    """The IPython shell when this process is a Jupyter kernel, else None (a script, a terminal, no IPython)."""
+def user_shell() -> Any:
+    """The IPython shell of this process, in a Jupyter kernel or a terminal, else None (a script, no IPython)."""
     ipython = sys.modules.get("IPython")
     get_ipython = getattr(ipython, "get_ipython", None)
-    shell = get_ipython() if get_ipython is not None else None
+    return get_ipython() if get_ipython is not None else None
+
+
+def kernel_shell() -> Any:
+    """The IPython shell when this process is a Jupyter kernel, else None (a script, a terminal, no IPython)."""
+    shell = user_shell()
     return shell if getattr(shell, "kernel", None) is not None else None
 
 
@@ -67,8 +72,8 @@ def _cell(shell: Any, path: str) -> str | None:
 
 
 def announce(session: Shown) -> None:
-    """Let panels list `session` once the running cell is done. Nothing outside a kernel."""
-    shell = kernel_shell()
+    """Let magics find `session`, and panels list it once the running cell is done. Nothing outside of IPython."""
+    shell = user_shell()
     if shell is not None:
         from .channel import kernel_channel
 
@@ -77,7 +82,7 @@ def announce(session: Shown) -> None:
 
 def _running_cell(shell: Any) -> int | None:
     """The number of the cell that runs; None: something else does, such as a message of a widget."""
-    get_parent = getattr(shell.kernel, "get_parent", None)
-    kind = get_parent().get("header", {}).get("msg_type") if get_parent is not None else None
+    get_parent = getattr(getattr(shell, "kernel", None), "get_parent", None)
+    kind = "execute_request" if get_parent is None else get_parent().get("header", {}).get("msg_type")
     # Some releases of IPython count a cell before they run it, others after: what both do before is to keep its text.
     return len(shell.history_manager.input_hist_parsed) - 1 if kind == "execute_request" else None

@@ -76,6 +76,8 @@ class Channel:
     def __init__(self) -> None:
         self._panels: dict[str, BaseComm] = {}
         self._labels: weakref.WeakKeyDictionary[Shown, str] = weakref.WeakKeyDictionary()
+        # The one that was displayed, chosen, moved or made last comes last.
+        self._recent: weakref.WeakKeyDictionary[Shown, None] = weakref.WeakKeyDictionary()
         self._active: weakref.ref[Shown] | None = None
         self._ends: list[Callable[[], None]] = []
         self._sign: BaseComm | None = None
@@ -93,11 +95,29 @@ class Channel:
         """List `session`, made by the cell of this number; panels hear of it with the next `tell`."""
         name = session.name or "recording"
         self._labels[session] = name if cell is None else f"{name} · cell {cell}"
+        self._touch(session)
+        session.observe(self._touch)
         if self._sign is None:
             self._sign = comm.create_comm(target_name=TARGET)
 
+    @property
+    def latest(self) -> Shown | None:
+        """The session that was displayed, chosen, moved or made last, of those that there are; None: there is none."""
+        return next(reversed(list(self._recent)), None)
+
+    @property
+    def sessions(self) -> dict[Shown, str]:
+        """All sessions that there are, the oldest first, each with a label that no other has."""
+        seen: Counter[str] = Counter()
+        found = {}
+        for session, label in list(self._labels.items()):
+            seen[label] += 1
+            found[session] = f"{label} ({seen[label]})" if seen[label] > 1 else label
+        return found
+
     def activate(self, session: Shown) -> None:
         """Make `session` the one that all panels show and move."""
+        self._touch(session)
         if self._current() is not session:
             for end in self._ends:
                 end()
@@ -142,14 +162,11 @@ class Channel:
             panel.send(message)
 
     def _list(self) -> list[dict[str, str]]:
-        """Of each session its id and a label that no other has."""
-        seen: Counter[str] = Counter()
-        sessions = []
-        for session, label in list(self._labels.items()):
-            seen[label] += 1
-            number = f" ({seen[label]})" if seen[label] > 1 else ""
-            sessions.append({"id": session.id, "label": label + number})
-        return sessions
+        return [{"id": session.id, "label": label} for session, label in self.sessions.items()]
+
+    def _touch(self, session: Shown) -> None:
+        self._recent.pop(session, None)
+        self._recent[session] = None
 
     def _current(self) -> Shown | None:
         return self._active() if self._active is not None else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from . import kernel_shell
+from . import kernel_shell, user_shell
 from .output import forms
 from .session_protocol import Shown
 from .still import text
@@ -17,14 +17,15 @@ _widgets: weakref.WeakKeyDictionary[Shown, Any] = weakref.WeakKeyDictionary()
 def mimebundle(session: Shown) -> tuple[dict[str, Any], dict[str, Any]]:
     """The forms of `session` for an output, by MIME type, and their metadata; for `_repr_mimebundle_`.
 
-    In a kernel: the widget and the forms that need none; and `session` becomes the active one, that a side panel shows.
-    Elsewhere: text alone.
+    In IPython `session` becomes the active one, that magics move and a side panel shows. In a kernel there are the
+    widget and the forms that need none, elsewhere text alone.
     """
+    if user_shell() is not None:
+        from .channel import kernel_channel
+
+        kernel_channel().activate(session)
     if kernel_shell() is None:
         return {"text/plain": text(session.view(), session.position)}, {}
-    from .channel import kernel_channel
-
-    kernel_channel().activate(session)
     live, metadata = _widget(session)._repr_mimebundle_()
     return live | forms(session), metadata
 

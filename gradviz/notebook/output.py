@@ -28,7 +28,7 @@ def forms(session: Shown) -> dict[str, Any]:
             "id": session.id,
             "name": trace.name,
             "position": position,
-            "dark": _dark_colours(),
+            "dark": dark_colours(),
         },
         **({"image/svg+xml": picture} if picture else {}),
         "text/html": html(trace, position, picture),
@@ -36,7 +36,7 @@ def forms(session: Shown) -> dict[str, Any]:
     }
 
 
-def _dark_colours() -> dict[str, str]:
+def dark_colours() -> dict[str, str]:
     """The colours of a light picture and what they are in a dark one."""
     colours = [field.name for field in fields(LIGHT) if str(field.default).startswith("#")]
     return {getattr(LIGHT, name): getattr(DARK, name) for name in colours}

@@ -55,6 +55,10 @@ class Shown(Cursor):
         """What a view shows, drawing included: the whole recording, or the part of it around the position."""
 
     @abstractmethod
+    def nearby(self) -> Trace:
+        """The operators that the events around the position are about, and what stands for all others."""
+
+    @abstractmethod
     def to_ssa(self) -> Shown:
         """The same pass over the SSA form of the net."""
 

@@ -17,7 +17,7 @@ def text(trace: Trace, position: int) -> str:
     """Where `trace` is at `position`, what just happened, and the program as it reads there."""
     parts = [_where(trace, position), *(said.replace("`", "") for said in _said(trace, position))]
     for title, lines in _halves(trace):
-        parts.append("\n".join([title, *(_plain(row) for row in rows(trace, lines, position))]))
+        parts.append("\n".join([title, *(plain(row) for row in rows(trace, lines, position))]))
     return "\n\n".join(parts)
 
 
@@ -51,14 +51,15 @@ def _halves(trace: Trace) -> list[tuple[str, list[Line]]]:
     return [("Forward", trace.forward), ("Backward", trace.backward)]
 
 
-def _plain(row: Row) -> str:
+def plain(row: Row) -> str:
+    """A line as text: its mark, what it says, and what has to be said about it."""
     notes = ["not made yet"] * (not row.made) + [row.fault] * bool(row.fault)
     noted = f"  ({', '.join(notes)})" if notes else ""
     return f"{row.mark} {row.text}{noted}"
 
 
 def _marked(row: Row) -> str:
-    line = escape(_plain(row))
+    line = escape(plain(row))
     if not row.made:
         return f'<i style="opacity:.7">{line}</i>'
     return line if row.mark == " " else f"<b>{line}</b>"

@@ -3,7 +3,7 @@
 from .check import CheckableView, CheckView
 from .code import CodeView
 from .diff import DiffView
-from .forms import Answer, Block, Bullets, Grid, Paragraph
+from .forms import Answer, Block, Bullets, Grid, Paragraph, digits, first_of
 from .ledger import LedgerView, MergeView
 from .net_view import by_name
 from .numbers import NumbersView
@@ -18,5 +18,5 @@ from .why_none import WhyNoneView
 __all__ = [
     "Answer", "Block", "Bullets", "CheckView", "CheckableView", "CodeView", "DiffView", "Grid", "LedgerView",
     "MergeView", "NumbersView", "Paragraph", "PathsView", "ProvenanceView", "Questions", "StateView", "StoreView",
-    "VersionsView", "WhyNoneView", "asked", "by_name",
+    "VersionsView", "WhyNoneView", "asked", "by_name", "digits", "first_of",
 ]  # fmt: skip

@@ -76,6 +76,13 @@ class Questions(Placed):
         return elsewhere
 
     @property
+    @asked
+    def blobs(self) -> list[str]:
+        """The names of the blobs of the net that we are in, and of those around it, as they come in the program."""
+        here = self._here
+        return list(dict.fromkeys(name for view in (here, *here.around()) for name in view.names()))
+
+    @property
     def _here(self) -> NetView:
         """The net that we are in, or the run of it."""
         recording, position = self._recorded.recording, self._position

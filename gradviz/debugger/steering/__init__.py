@@ -6,7 +6,7 @@ from .faults import CursorError, bad_argument, consistent, no_value, unknown
 from .places import path_of
 from .position import Marks, Placed, Stop
 from .saved import saved_recording, unpacked_recording
-from .watches import Watch
+from .watches import Watch, sparkline
 
 __all__ = [
     "Breakpoint",
@@ -21,6 +21,7 @@ __all__ = [
     "no_value",
     "path_of",
     "saved_recording",
+    "sparkline",
     "unknown",
     "unpacked_recording",
 ]

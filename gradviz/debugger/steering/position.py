@@ -15,7 +15,7 @@ import msgspec
 
 from ...program.errors import get_close_matches, shorten
 from ...program.events import Event
-from ..document import BreakpointEntry, Marked, Trace
+from ..document import BreakpointEntry, Marked, Trace, Value
 from ..journal import Progress, Recording, Timeline, codes_of
 from ..telling import DocumentValues, MeasuredValues, Story, Subjects, document
 from .breakpoints import Breakpoint, Breakpoints
@@ -306,6 +306,21 @@ class Marks(Placed):
             CursorError: ``not_found``; the position stays. ConditionError: a condition is malformed.
         """
         return self._run_to(target, is_back=False)
+
+    @property
+    @consistent
+    def words(self) -> set[str]:
+        """The words by which `run_to` finds events: operators, types, blobs, versions, kinds of events."""
+        return self._finder.targets.words
+
+    @consistent
+    def latest(self, blob: str, position: int | None = None) -> tuple[str, Value] | None:
+        """The version of a blob that was computed last, and what is known of it; None: none was.
+
+        Args:
+            position: by when; None: by this position.
+        """
+        return self._finder.rows.latest(blob, self._position if position is None else position)
 
     @consistent
     def is_target(self, text: str) -> bool:

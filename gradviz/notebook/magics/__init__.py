@@ -1,0 +1,37 @@
+"""The magics of `%load_ext gradviz`: a session stepped and asked by lines of IPython, nets and code run by cells."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from .completion import IDENTIFIER, matcher
+from .session_magics import SessionMagics
+from .usage import answered
+
+NAMES = {
+    "step": "step", "over": "over", "back": "back", "into": "into", "out": "out", "run_to": "run_to",
+    "continue": "continue_", "where": "where", "value": "value", "ledger": "ledger", "why": "why", "break": "break_",
+    "watch": "watch", "session": "session",
+}  # fmt: skip
+"""The line magics, and the methods of `SessionMagics` that they are."""
+
+
+def load(shell: Any, package: ModuleType) -> None:
+    """Let the IPython `shell` know the magics.
+
+    Args:
+        package: gradviz itself, for what stands above this room.
+    """
+    magics = SessionMagics(shell.user_ns, package.Live)
+    for name, method in NAMES.items():
+        shell.register_magic_function(answered(getattr(magics, method)), "line", name)
+    shell.Completer.custom_matchers.append(matcher(shell.user_ns))
+
+
+def unload(shell: Any) -> None:
+    """Take the magics out of the IPython `shell`."""
+    matchers = shell.Completer.custom_matchers
+    matchers[:] = [one for one in matchers if getattr(one, "matcher_identifier", "") != IDENTIFIER]
+    for name in NAMES:
+        shell.magics_manager.magics["line"].pop(name, None)

@@ -1,0 +1,76 @@
+"""What IPython offers behind a magic: blobs, targets and sessions, with Jedi or without."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult, context_matcher
+
+from ...program import GradvizError
+from ..channel import kernel_channel
+from ..session_protocol import Shown
+from .current import session_variables
+
+IDENTIFIER = "gradviz.magics"
+
+_LINE = re.compile(r"\s*%(\w+)[ \t]+(.*)")
+_LAST_WORD = re.compile(r"[^\s()<>=!+*/%,]*$")
+"""Conditions and expressions are written word by word; elsewhere all that stands behind a magic is one name."""
+
+Words = Callable[[Shown, str], Iterable[str]]
+
+
+def _blobs(session: Shown, begun: str) -> Iterable[str]:
+    """The names, and once an @ is written the versions."""
+    return (word for word in sorted(session.words) if "@" in word) if "@" in begun else session.blobs
+
+
+def _targets(session: Shown, _begun: str) -> Iterable[str]:
+    return sorted(session.words)
+
+
+BEHIND: dict[str, tuple[str, Words]] = {
+    **dict.fromkeys(("value", "ledger", "why", "watch"), ("blob", _blobs)),
+    **dict.fromkeys(("run_to", "break"), ("target", _targets)),
+}
+"""Which words of a session come behind which magic, and what they are called."""
+
+
+def matcher(names: Mapping[str, Any]) -> Any:
+    """A matcher of IPython's completer; `names` are the user's variables."""
+
+    @context_matcher(identifier=IDENTIFIER)  # type: ignore[untyped-decorator]
+    def offer(context: CompletionContext) -> SimpleMatcherResult:
+        found = _LINE.fullmatch(context.text_until_cursor)
+        if found is None:
+            return SimpleMatcherResult(completions=[])
+        magic, begun = found.groups()
+        if magic in ("break", "watch"):
+            begun = begun[_LAST_WORD.search(begun).start() :]  # type: ignore[union-attr]
+        kind, known = _words(magic, begun, names)
+        words = [word for word in dict.fromkeys(known) if word.startswith(begun)]
+        return SimpleMatcherResult(
+            completions=[SimpleCompletion(word, type=kind) for word in words],
+            matched_fragment=begun,
+            ordered=True,
+            suppress=bool(words),
+        )
+
+    return offer
+
+
+def _words(magic: str, begun: str, names: Mapping[str, Any]) -> tuple[str, Iterable[str]]:
+    """All that can stand behind a magic, and what it is called."""
+    channel = kernel_channel()
+    if magic == "session":
+        return "session", [*session_variables(names), *channel.sessions.values()]
+    session = channel.latest
+    if session is None or magic not in BEHIND:
+        return "", []
+    kind, words = BEHIND[magic]
+    try:
+        return kind, list(words(session, begun))
+    except GradvizError:  # a file that contradicts itself; the magic says so
+        return kind, []

@@ -1,0 +1,120 @@
+"""What a verb leaves in an output: where a session stands, what changed on the way there, and what is near."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ...debugger.answers import Answer, Block, Bullets, DiffView, Paragraph, digits, first_of
+from ...debugger.document import Line, Trace
+from ...drawing import svg
+from ..output import MOST_PICTURE, dark_colours
+from ..session_protocol import Shown
+from ..still import plain, rows
+
+MOST_COMPARED = 20_000
+"""Events of a recording; of a larger one a comparison would take longer than a person waits for a step."""
+
+MOST_CHANGES, MOST_ITEMS = 6, 3
+"""Changes that are said, and of a change the things that it is about."""
+
+_COLOUR = re.compile('"(#[0-9a-f]{6})"')
+
+
+class Glance(Answer, frozen=True):
+    """Where a session stands.
+
+    Attributes:
+        where: the session and its position.
+        said: sentences about the event there.
+        changed: what changed on the way there.
+        program: the lines about which the event is, and their neighbours.
+        picture: the same as an SVG element; empty where it would be too large.
+    """
+
+    answer = "glance"
+    where: str
+    said: list[str]
+    changed: list[str]
+    program: list[str]
+    picture: str
+
+    def blocks(self) -> Iterator[Block]:
+        yield Paragraph(self.where, is_title=True)
+        yield from map(Paragraph, self.said)
+        if self.changed:
+            yield Bullets(self.changed)
+
+    def __str__(self) -> str:
+        return "\n".join([super().__str__(), *self.program])
+
+    def _repr_html_(self) -> str:
+        return (
+            '<div class="gradviz-lab-Glance" style="display:flex;flex-wrap:wrap;gap:0 24px;align-items:flex-start">'
+            f'<div style="flex:1 1 320px;max-width:640px">{super()._repr_html_()}</div>'
+            f'<div style="max-width:100%;overflow:auto;zoom:.9">{self.picture}</div></div>'
+        )
+
+
+def glance(session: Shown, since: int | None = None, *notes: str) -> Glance:
+    """Where `session` stands.
+
+    Args:
+        since: the position that it comes from; None: nothing is compared.
+        notes: what else there is to say.
+    """
+    trace, position = session.nearby(), session.position
+    return Glance(
+        f"{session.name}: event {position} of {len(session)}",
+        [said.replace("`", "") for said in (session.narration, *notes) if said],
+        _changed(session, since),
+        [line for lines in (trace.forward, trace.backward) for line in _near(trace, lines, position)],
+        small_picture(trace, position),
+    )
+
+
+def small_picture(trace: Trace, position: int) -> str:
+    """An SVG element in the colours of the page around it, where that says whether it is light or dark."""
+    dark = dark_colours()
+    drawn = _COLOUR.sub(lambda found: f'"light-dark({found[1]}, {dark.get(found[1], found[1])})"', svg(trace, position))
+    return drawn if len(drawn) <= MOST_PICTURE else ""
+
+
+def _changed(session: Shown, since: int | None) -> list[str]:
+    """The state tells of one event, the difference of several."""
+    position = session.position
+    if since is None or since == position or len(session) > MOST_COMPARED:
+        return []
+    if since == position - 1:
+        return _first(session.state().changed, MOST_CHANGES)
+    undone = "Undone. " if since > position else ""
+    return [undone + change for change in _difference(session.diff(since))]
+
+
+def _difference(diff: DiffView) -> Iterator[str]:
+    """What changed, one sentence for each kind of change."""
+    for title, items in (
+        ("Joined", diff.played),
+        ("Made", diff.made),
+        ("Renamed", [f"{one.before} became {one.after}" for one in diff.rewritten]),
+        ("Gradients that arrived", [f"{gradient} for {blob}" for blob, gradient in diff.gradients]),
+        ("Added up", [f"{total}, the gradient of {blob}" for blob, total in diff.ledgers]),
+        ("Rows merged", diff.merged),
+        ("Computed", [f"{one.blob}, {one.shape}, norm {digits(one.norm, 'none')}" for one in diff.computed]),
+        ("Stopped", [diff.stopped] * bool(diff.stopped)),
+    ):
+        if items:
+            yield f"{title}: {'; '.join(_first(items, MOST_ITEMS))}"
+
+
+def _first(items: Sequence[str], most: int) -> list[str]:
+    return [row[0] for row in first_of([(item,) for item in items], most)]
+
+
+def _near(trace: Trace, lines: Sequence[Line], position: int) -> Iterator[str]:
+    """The lines of one half of the program that are marked, and those beside them."""
+    found = list(rows(trace, lines, position))
+    marked = [number for number, row in enumerate(found) if row.mark != " "]
+    for number, row in enumerate(found):
+        if any(abs(number - at) <= 1 for at in marked):
+            yield plain(row)

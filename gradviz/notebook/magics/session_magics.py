@@ -1,0 +1,193 @@
+"""The line magics: verbs and questions of the current session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..channel import kernel_channel
+from ..session_protocol import Shown
+from .current import all_sessions, current_session, live_pass, session_called
+from .glance import Glance, glance
+from .recorded import recorded
+from .usage import count, nothing, something
+
+BLOB = "a blob, such as x or a version of it, x@1"
+
+
+class SessionMagics:
+    """Each method is the magic of its name, and gives what it shows.
+
+    Args:
+        names: the user's variables.
+        live: the type of passes that stand still: at the end of what has happened, verbs run what is next.
+    """
+
+    def __init__(self, names: Mapping[str, Any], live: type[Any]) -> None:
+        self._names = names
+        self._live = live
+
+    def step(self, line: str) -> Any:
+        """Go on by one event, or by `n`; a live pass runs its next operator, or `n` of them.
+
+        Usage: %step [n]
+        Example: %step 3
+        """
+        times = count("step", line)
+        return self._move(lambda one: one.move_to(one.position + times), "step", times=times)
+
+    def over(self, line: str) -> Any:
+        """Go over the next operator with all that it brings; a live pass runs it.
+
+        Usage: %over
+        Example: %over
+        """
+        nothing("over", line)
+        return self._move(lambda one: one.over(), "over")
+
+    def back(self, line: str) -> Any:
+        """Go back by one event, or by `n`: nothing is run again.
+
+        Usage: %back [n]
+        Example: %back 3
+        """
+        times = count("back", line)
+        return self._move(lambda one: one.move_to(one.position - times))
+
+    def into(self, line: str) -> Any:
+        """Go into the next nested net.
+
+        Usage: %into
+        Example: %into
+        """
+        nothing("into", line)
+        return self._move(lambda one: one.into())
+
+    def out(self, line: str) -> Any:
+        """Go out of the nested net that we are in, or to the end of what the operator brings.
+
+        Usage: %out
+        Example: %out
+        """
+        nothing("out", line)
+        return self._move(lambda one: one.out())
+
+    def run_to(self, line: str) -> Any:
+        """Go on to the next event about an operator, a type, a blob, an event or a condition, or to a position.
+
+        Usage: %run_to #3 | FC | x | x@1 | Accumulated | NaN | norm > 10 | 12
+        Example: %run_to x_grad
+        """
+        target = something("run_to", "what to run to", line)
+        if target.isdecimal():
+            return self._move(lambda one: one.run_to(int(target)))
+        return self._move(lambda one: one.run_to(target), "run_to", target)
+
+    def continue_(self, line: str) -> Any:
+        """Go on to the next breakpoint, else to the end.
+
+        Usage: %continue
+        Example: %continue
+        """
+        nothing("continue", line)
+        return self._move(lambda one: one.continue_(), "continue_")
+
+    def where(self, line: str) -> Any:
+        """Show where the current session stands.
+
+        Usage: %where
+        Example: %where
+        """
+        nothing("where", line)
+        session = current_session()
+        return glance(session, None, *self._coming(session))
+
+    def value(self, line: str) -> Any:
+        """Show what was recorded of a blob: its numbers, their range and their histogram.
+
+        Usage: %value BLOB
+        Example: %value x@1
+        """
+        blob = something("value", BLOB, line)
+        return recorded(current_session(), blob)
+
+    def ledger(self, line: str) -> Any:
+        """Show who sent how much of the gradient of a blob.
+
+        Usage: %ledger BLOB
+        Example: %ledger x
+        """
+        blob = something("ledger", BLOB, line)
+        return current_session().ledger(blob)
+
+    def why(self, line: str) -> Any:
+        """Show why a blob has no gradient, or where it has one.
+
+        Usage: %why BLOB
+        Example: %why x
+        """
+        blob = something("why", BLOB, line)
+        return current_session().why_none(blob)
+
+    def break_(self, line: str) -> Any:
+        """Set a breakpoint, at which %continue stops; alone, list them.
+
+        Usage: %break [an operator, type, blob, event or condition]
+        Example: %break norm > 10
+        """
+        session = current_session()
+        if line:
+            session.break_on(line)
+        return session.breakpoints
+
+    def watch(self, line: str) -> Any:
+        """Watch a blob or an expression; alone, show what is watched.
+
+        Usage: %watch [a blob or an expression]
+        Example: %watch norm(x_grad)
+        """
+        session = current_session()
+        if line:
+            session.watch(line)
+        return session.watches
+
+    def session(self, line: str) -> Any:
+        """Make a session the current one, by a variable or by its name; alone, list them.
+
+        Usage: %session [NAME]
+        Example: %session net
+        """
+        if not line:
+            return all_sessions(self._names)
+        session = session_called(self._names, line)
+        kernel_channel().activate(session)
+        return glance(session, None, *self._coming(session))
+
+    def _move(self, move: Callable[[Shown], Any], verb: str = "", *arguments: str, times: int = 1) -> Glance:
+        """Move the current session.
+
+        Args:
+            verb: of a live pass, which it does where its session is at the end of what has happened; empty: none.
+            arguments: of the verb.
+            times: how often it does.
+        """
+        session = current_session()
+        since, is_at_end = session.position, session.position == len(session)
+        live = live_pass(self._names, session, self._live) if verb and is_at_end else None
+        if live is None:
+            move(session)
+        else:
+            for _ in range(times):
+                getattr(live, verb)(*arguments)
+            session = live.session
+        stays = session.position == since
+        ends = {0: "This is the start: nothing is behind.", len(session): "This is the end: nothing is ahead."}
+        stayed = [ends[since]] if stays and since in ends else []
+        return glance(session, since, *(self._coming(session) or stayed))
+
+    def _coming(self, session: Shown) -> list[str]:
+        """What a live pass does next, where its session is at the end of what has happened."""
+        live = live_pass(self._names, session, self._live)
+        if live is None or session.position < len(session):
+            return []
+        return ["The pass is over." if live.next is None else f"Next: {live.next}, which has not run yet."]
