@@ -38,14 +38,14 @@ def kernel_shell() -> Any:
 
 
 def enable() -> None:
-    """Let a JupyterLab panel find the sessions of this kernel. Does nothing outside a kernel; never raises."""
+    """Let a JupyterLab panel find the sessions of this kernel; in IPython name its cells. Never raises."""
     try:
-        shell = kernel_shell()
-        if shell is not None:
+        if (shell := user_shell()) is not None:
+            name_files(partial(_cell, shell))
+        if (shell := kernel_shell()) is not None:
             from .channel import kernel_channel
 
             kernel_channel().listen(shell)
-            name_files(partial(_cell, shell))
             shell.display_formatter.mimebundle_formatter.for_type(Event, _bundle)
     except Exception:
         import logging  # takes its time to import

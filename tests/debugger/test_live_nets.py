@@ -139,6 +139,9 @@ def test_operators_may_join_until_the_backward_pass_begins_and_be_left_out():
     one.skip()
     with pytest.raises(GradientError):
         one.step()
+    net.Scale("a", "wrong", scale=2.0)
+    assert one.next == "#1 Scale"
+    del net.ops[-1]  # what has not run may be another one
     net.Scale("a", "b", scale=3.0)
     assert one.next == "#1 Scale"
     one.step()

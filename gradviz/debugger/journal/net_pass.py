@@ -231,17 +231,18 @@ class NetPass:
         return {name: values[name, version] for name, version in sorted(values)}
 
     def _look_for_more(self) -> None:
-        """Operators may have been added to the net."""
+        """The operators of the net that have not run may be others."""
         if len(self._net.ops) == len(self._known) and self._net.ops == self._known:
             return
-        more = self._net.ops[len(self._known) :]
-        if self._net.ops[: len(self._known)] != self._known or self._steps is not None:
-            when = "after its backward pass has begun" if self._steps is not None else "in its beginning"
+        settled = len(self._known) - (len(self._ops) - self._joined)
+        more = self._net.ops[settled:]
+        if self._net.ops[:settled] != self._known[:settled] or self._steps is not None:
+            when = "after its backward pass has begun" if self._steps is not None else "in what has run"
             raise _not_live(f"The net {self._net.name} was changed elsewhere, {when}.", "Begin anew: live(net, ys).")
         _refuse_nested(more)
-        self._known += more
-        self._ops += more
-        self._lines += [self._net.calls.line_of(op) for op in more]
+        self._known[settled:] = more
+        self._ops[self._joined :] = more
+        self._lines[self._joined :] = [self._net.calls.line_of(op) for op in more]
         self._program = None
 
     def _join(self, device: Device | None) -> None:

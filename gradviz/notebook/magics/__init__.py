@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+from .cell_magic import CellMagic
 from .completion import IDENTIFIER, matcher
 from .session_magics import SessionMagics
 from .usage import answered
@@ -26,6 +27,7 @@ def load(shell: Any, package: ModuleType) -> None:
     magics = SessionMagics(shell.user_ns, package.Live)
     for name, method in NAMES.items():
         shell.register_magic_function(answered(getattr(magics, method)), "line", name)
+    shell.register_magic_function(answered(CellMagic(shell, package).gradviz), "cell", "gradviz")
     shell.Completer.custom_matchers.append(matcher(shell.user_ns))
 
 
@@ -35,3 +37,4 @@ def unload(shell: Any) -> None:
     matchers[:] = [one for one in matchers if getattr(one, "matcher_identifier", "") != IDENTIFIER]
     for name in NAMES:
         shell.magics_manager.magics["line"].pop(name, None)
+    shell.magics_manager.magics["cell"].pop("gradviz", None)

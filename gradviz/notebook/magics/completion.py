@@ -8,16 +8,18 @@ from typing import Any
 
 from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult, context_matcher
 
-from ...program import GradvizError
+from ...program import GradvizError, NetDef
 from ..channel import kernel_channel
 from ..session_protocol import Shown
+from .cell_magic import OPTIONS, goes_back
 from .current import session_variables
 
 IDENTIFIER = "gradviz.magics"
 
-_LINE = re.compile(r"\s*%(\w+)[ \t]+(.*)")
+_LINE = re.compile(r"\s*%(%?\w+)[ \t]+(.*)")
 _LAST_WORD = re.compile(r"[^\s()<>=!+*/%,]*$")
-"""Conditions and expressions are written word by word; elsewhere all that stands behind a magic is one name."""
+BY_WORDS = ("break", "watch", "%gradviz")
+"""Magics that are written word by word; behind others stands one name."""
 
 Words = Callable[[Shown, str], Iterable[str]]
 
@@ -46,10 +48,9 @@ def matcher(names: Mapping[str, Any]) -> Any:
         found = _LINE.fullmatch(context.text_until_cursor)
         if found is None:
             return SimpleMatcherResult(completions=[])
-        magic, begun = found.groups()
-        if magic in ("break", "watch"):
-            begun = begun[_LAST_WORD.search(begun).start() :]  # type: ignore[union-attr]
-        kind, known = _words(magic, begun, names)
+        magic, behind = found.groups()
+        begun = _LAST_WORD.findall(behind)[0] if magic in BY_WORDS else behind
+        kind, known = _words(magic, begun, behind.removesuffix(begun), names)
         words = [word for word in dict.fromkeys(known) if word.startswith(begun)]
         return SimpleMatcherResult(
             completions=[SimpleCompletion(word, type=kind) for word in words],
@@ -61,11 +62,13 @@ def matcher(names: Mapping[str, Any]) -> Any:
     return offer
 
 
-def _words(magic: str, begun: str, names: Mapping[str, Any]) -> tuple[str, Iterable[str]]:
-    """All that can stand behind a magic, and what it is called."""
+def _words(magic: str, begun: str, before: str, names: Mapping[str, Any]) -> tuple[str, Iterable[str]]:
+    """All that can stand behind a magic and the words `before`, and what it is called."""
     channel = kernel_channel()
     if magic == "session":
         return "session", [*session_variables(names), *channel.sessions.values()]
+    if magic == "%gradviz":
+        return _of_cells(before.split()[-1:], names)
     session = channel.latest
     if session is None or magic not in BEHIND:
         return "", []
@@ -74,3 +77,17 @@ def _words(magic: str, begun: str, names: Mapping[str, Any]) -> tuple[str, Itera
         return kind, list(words(session, begun))
     except GradvizError:  # a file that contradicts itself; the magic says so
         return kind, []
+
+
+def _of_cells(before: list[str], names: Mapping[str, Any]) -> tuple[str, Iterable[str]]:
+    """What stands behind an option of the magic of cells, or else the options."""
+    nets = {name: one for name, one in names.items() if isinstance(one, NetDef) and name[:1] != "_"}
+    match before:
+        case ["--net"]:
+            return "net", nets
+        case ["--ys"]:
+            blobs = [blob for net in nets.values() for op in net.ops for blob in op.outputs]
+            return "blob", [*blobs, *(name for name, one in names.items() if goes_back(one) and name[:1] != "_")]
+        case ["--device"]:
+            return "device", ["cpu", "cuda:0"]
+    return "option", OPTIONS

@@ -49,11 +49,7 @@ class Glance(Answer, frozen=True):
         return "\n".join([super().__str__(), *self.program])
 
     def _repr_html_(self) -> str:
-        return (
-            '<div class="gradviz-lab-Glance" style="display:flex;flex-wrap:wrap;gap:0 24px;align-items:flex-start">'
-            f'<div style="flex:1 1 320px;max-width:640px">{super()._repr_html_()}</div>'
-            f'<div style="max-width:100%;overflow:auto;zoom:.9">{self.picture}</div></div>'
-        )
+        return beside(super()._repr_html_(), self.picture)
 
 
 def glance(session: Shown, since: int | None = None, *notes: str) -> Glance:
@@ -70,6 +66,15 @@ def glance(session: Shown, since: int | None = None, *notes: str) -> Glance:
         _changed(session, since),
         [line for lines in (trace.forward, trace.backward) for line in _near(trace, lines, position)],
         small_picture(trace, position),
+    )
+
+
+def beside(html: str, picture: str) -> str:
+    """HTML, and a picture beside it where there is room."""
+    return (
+        '<div class="gradviz-lab-Glance" style="display:flex;flex-wrap:wrap;gap:0 24px;align-items:flex-start">'
+        f'<div style="flex:1 1 320px;max-width:640px">{html}</div>'
+        f'<div style="max-width:100%;overflow:auto;zoom:.9">{picture}</div></div>'
     )
 
 

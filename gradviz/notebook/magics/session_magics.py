@@ -10,9 +10,7 @@ from ..session_protocol import Shown
 from .current import all_sessions, current_session, live_pass, session_called
 from .glance import Glance, glance
 from .recorded import recorded
-from .usage import count, nothing, something
-
-BLOB = "a blob, such as x or a version of it, x@1"
+from .usage import count
 
 
 class SessionMagics:
@@ -42,7 +40,6 @@ class SessionMagics:
         Usage: %over
         Example: %over
         """
-        nothing("over", line)
         return self._move(lambda one: one.over(), "over")
 
     def back(self, line: str) -> Any:
@@ -60,7 +57,6 @@ class SessionMagics:
         Usage: %into
         Example: %into
         """
-        nothing("into", line)
         return self._move(lambda one: one.into())
 
     def out(self, line: str) -> Any:
@@ -69,19 +65,17 @@ class SessionMagics:
         Usage: %out
         Example: %out
         """
-        nothing("out", line)
         return self._move(lambda one: one.out())
 
     def run_to(self, line: str) -> Any:
         """Go on to the next event about an operator, a type, a blob, an event or a condition, or to a position.
 
-        Usage: %run_to #3 | FC | x | x@1 | Accumulated | NaN | norm > 10 | 12
+        Usage: %run_to #3 or FC or x or x@1 or Accumulated or NaN or norm > 10 or 12
         Example: %run_to x_grad
         """
-        target = something("run_to", "what to run to", line)
-        if target.isdecimal():
-            return self._move(lambda one: one.run_to(int(target)))
-        return self._move(lambda one: one.run_to(target), "run_to", target)
+        if line.isdecimal():
+            return self._move(lambda one: one.run_to(int(line)))
+        return self._move(lambda one: one.run_to(line), "run_to", line)
 
     def continue_(self, line: str) -> Any:
         """Go on to the next breakpoint, else to the end.
@@ -89,7 +83,6 @@ class SessionMagics:
         Usage: %continue
         Example: %continue
         """
-        nothing("continue", line)
         return self._move(lambda one: one.continue_(), "continue_")
 
     def where(self, line: str) -> Any:
@@ -98,7 +91,6 @@ class SessionMagics:
         Usage: %where
         Example: %where
         """
-        nothing("where", line)
         session = current_session()
         return glance(session, None, *self._coming(session))
 
@@ -108,8 +100,7 @@ class SessionMagics:
         Usage: %value BLOB
         Example: %value x@1
         """
-        blob = something("value", BLOB, line)
-        return recorded(current_session(), blob)
+        return recorded(current_session(), line)
 
     def ledger(self, line: str) -> Any:
         """Show who sent how much of the gradient of a blob.
@@ -117,8 +108,7 @@ class SessionMagics:
         Usage: %ledger BLOB
         Example: %ledger x
         """
-        blob = something("ledger", BLOB, line)
-        return current_session().ledger(blob)
+        return current_session().ledger(line)
 
     def why(self, line: str) -> Any:
         """Show why a blob has no gradient, or where it has one.
@@ -126,8 +116,7 @@ class SessionMagics:
         Usage: %why BLOB
         Example: %why x
         """
-        blob = something("why", BLOB, line)
-        return current_session().why_none(blob)
+        return current_session().why_none(line)
 
     def break_(self, line: str) -> Any:
         """Set a breakpoint, at which %continue stops; alone, list them.

@@ -22,13 +22,19 @@ def answered(magic: Magic) -> Magic:
     @wraps(magic)
     def call(line: str, *cell: str) -> None:
         try:
-            shown = magic(line.strip(), *cell)
+            shown = magic(_fitting(line.strip(), usage(magic)), *cell)
         except GradvizError as error:
             is_misuse = isinstance(error, ConditionError | CursorError) or error.kind == "usage"
             raise UsageError("\n".join([str(error), *([usage(magic)] * is_misuse)])) from None
-        display(shown)  # type: ignore[no-untyped-call]
+        if shown is not None:
+            show(shown)
 
     return call
+
+
+def show(what: Any) -> None:
+    """Leave something in the output of the cell."""
+    display(what)  # type: ignore[no-untyped-call]
 
 
 def usage(magic: Magic) -> str:
@@ -36,22 +42,19 @@ def usage(magic: Magic) -> str:
     return next(line.strip() for line in (magic.__doc__ or "").splitlines() if line.strip().startswith("Usage:"))
 
 
+def _fitting(line: str, usage: str) -> str:
+    """What stands behind a magic, where it takes that; what stands in brackets in its usage may be left out."""
+    name, _, wanted = usage.removeprefix("Usage: ").partition(" ")
+    if line and not wanted:
+        raise misused(f"{name} takes nothing, and there is {shorten(line)}.")
+    if not line and wanted and wanted[0] != "[":
+        raise misused(f"{name} takes something behind it.")
+    return line
+
+
 def misused(message: str, *ways_out: str) -> GradvizError:
     """A magic was written in a way that means nothing."""
     return GradvizError(message, kind="usage", ways_out=ways_out)
-
-
-def nothing(name: str, line: str) -> None:
-    """Raise unless nothing stands behind a magic that takes nothing."""
-    if line:
-        raise misused(f"%{name} takes nothing, and there is {shorten(line)}.")
-
-
-def something(name: str, what: str, line: str) -> str:
-    """What stands behind a magic that takes something."""
-    if not line:
-        raise misused(f"%{name} takes {what}.")
-    return line
 
 
 def count(name: str, line: str) -> int:

@@ -1,0 +1,152 @@
+"""The magic of cells: operators run as they are added to a net; of other code the backward pass is recorded."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
+
+from ...eager import Variable
+from ...program import GradvizError
+from ...program.errors import get_close_matches, listed, shorten
+from .net_cells import NetCells
+from .usage import misused, show
+
+OPTIONS = ("--net", "--ys", "--device")
+
+
+class CellMagic:
+    """`%%gradviz`.
+
+    Args:
+        shell: IPython.
+        package: gradviz itself, for what stands above this room.
+    """
+
+    def __init__(self, shell: Any, package: ModuleType) -> None:
+        self._shell = shell
+        self._package = package
+        self._nets = NetCells(shell.user_ns, package)
+
+    def gradviz(self, line: str, cell: str) -> None:
+        """Run a cell, operator by operator where it adds operators to a net, and show its backward pass.
+
+        In the cell `net` is the net NAME, a variable that is made where it is not there. What the cell adds runs at
+        once, and goes on where the last cell with this net has stopped; what no operator writes is read from variables
+        of the same name, or from a Workspace. With --ys the backward pass begins, and %step runs its next operator;
+        the pass is the variable NAME_live. `net = gradviz.Net("NAME")` in a cell begins anew.
+
+        Of a cell that adds nothing, such as one of PyTorch, the backward pass from the variable --ys is recorded;
+        without --ys from what the last expression gives, or from the only scalar of the cell that has a gradient.
+
+        Usage: %%gradviz [--net NAME] [--ys loss] [--device cuda:0]
+        Example: %%gradviz --net mlp --ys loss
+        """
+        options = _options(line)
+        is_named, name = "--net" in options, options.get("--net", "net")
+        ys, before = [y for y in options.get("--ys", "").split(",") if y], dict(self._shell.user_ns)
+        result, net, count = self._run(cell, name, self._net(name, is_named))
+        if net is None or not (is_named or len(net.ops) > count):
+            show(self._package.debug(self._start(ys, result, before)))
+            return
+        self._shell.user_ns[name] = net
+        live = self._nets.run(name, net, count, options.get("--device"))
+        if ys:
+            live.differentiate(ys)
+            live.step()
+            show(live)
+
+    def _net(self, name: str, is_named: bool) -> Any:
+        """The net NAME, or a new one; None: a variable is called so that is something else, and nobody names it."""
+        if not name.isidentifier():
+            raise misused(f"A net is a variable, and {shorten(name)} is the name of none.")
+        net = self._shell.user_ns.get(name)
+        if net is None:
+            return self._package.Net(name)
+        if isinstance(net, self._package.Net):
+            return net
+        if is_named:
+            raise misused(f"{name} is a {type(net).__name__}, and no net.", "Name another one: a new name makes a net.")
+        return None
+
+    def _run(self, cell: str, name: str, net: Any) -> tuple[Any, Any, int]:
+        """Run a cell in which `net` is the net NAME: what it gives, the net, and how many operators that has had."""
+        names, count = self._shell.user_ns, 0 if net is None else len(net.ops)
+        before = {"net": names["net"]} if "net" in names else {}
+        if net is not None:
+            names["net"] = net
+        try:
+            result = self._result(cell)
+        except GradvizError:
+            del (net.ops if net is not None else [])[count:]
+            raise
+        finally:
+            made = names.get("net")
+            # It stays what it was, unless it is the net NAME itself or the cell makes something else of it.
+            if isinstance(made, self._package.Net) and (name != "net" or not made.ops):
+                names.pop("net")
+                names.update(before)
+        if isinstance(made, self._package.Net) and made is not net:
+            return result, made, 0
+        return result, net, count
+
+    def _result(self, cell: str) -> Any:
+        """What a cell gives, run as the user's code."""
+        has_torch = "torch" in sys.modules or ("torch" in cell and find_spec("torch") is not None)
+        shell, source = self._shell, f"#\n{cell}"  # instead of the line of the magic: lines keep their numbers
+        with self._package.torch.capture() if has_torch else nullcontext():
+            ran = shell.run_cell(source)
+        # Releases of IPython that count a cell before they run it take what runs inside of it for the next one.
+        number = len(shell.history_manager.input_hist_parsed) - 1
+        shell.compile.cache(shell.transform_cell(source), number, raw_code=source)
+        if not ran.success:
+            error = ran.error_in_exec or ran.error_before_exec
+            if has_torch and (explained := self._package.explain(error)).findings:
+                show(explained)
+            raise GradvizError("The cell has failed: none of its operators joined a net, and nothing was recorded.")
+        return ran.result
+
+    def _start(self, ys: Sequence[str], result: Any, before: Mapping[str, Any]) -> Any:
+        """What to go backward from: the variables that are named, else the result or the only new scalar."""
+        names = self._shell.user_ns
+        known = {name: value for name, value in names.items() if name[:1] != "_" and goes_back(value)}
+        for y in ys:
+            if y not in known:
+                near = get_close_matches(y, known)
+                offered = [f"Did you mean {' or '.join(near)}?"] if near else []
+                raise misused(f"{shorten(y)} is no Variable or tensor from which gradients go back.", *offered)
+        if ys:
+            return known[ys[0]] if len(ys) == 1 else [known[y] for y in ys]
+        if goes_back(result):
+            return result
+        made = {name: one for name, one in known.items() if before.get(name) is not one}
+        scalars = [name for name, one in made.items() if getattr(one, "ndim", one) == 0]
+        if len(scalars) == 1:
+            return made[scalars[0]]
+        wanted = next(iter([*scalars, *made]), "loss")
+        raise misused("The cell does not say what to go backward from.", f"Write %%gradviz --ys {wanted}")
+
+
+def goes_back(value: Any) -> bool:
+    """Whether a value was computed by something that can go backward."""
+    if isinstance(value, Variable):
+        return value.creator is not None
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor) and value.grad_fn is not None
+
+
+def _options(line: str) -> dict[str, str]:
+    """The options of the magic, each with what stands behind it."""
+    words, found = line.replace("=", " ").split(), dict[str, str]()
+    for name, value in zip(words[::2], [*words[1::2], ""], strict=False):
+        if name not in OPTIONS:
+            near = get_close_matches(name, OPTIONS)
+            offered = [f"Did you mean {near[0]}?"] if near else []
+            raise misused(f"%%gradviz has no option {shorten(name)}: it takes {listed(OPTIONS)}.", *offered)
+        if not value or value in OPTIONS:
+            raise misused(f"{name} takes a word behind it.")
+        found[name] = value
+    return found

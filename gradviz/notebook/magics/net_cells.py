@@ -1,0 +1,173 @@
+"""Cells of operators: those that a cell adds to a net run one by one, and a table says what each read and wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from types import ModuleType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ...debugger.answers import Answer, Block, Bullets, Grid, digits
+from ...debugger.document import Value
+from ...debugger.telling import shape
+from ...eager import Variable
+from ...program import GradvizError, NetDef
+from ...program.errors import listed
+from ...program.events import Ran
+from ...runtime import Workspace
+from ..session_protocol import Shown
+from .glance import beside, small_picture
+from .usage import show
+
+FEW = 6
+"""Numbers that a table shows one by one; of more it shows their range."""
+
+
+class RanView(Answer, frozen=True):
+    """What operators have read and written.
+
+    Attributes:
+        rows: of each the operator, what it read, what it wrote, and the numbers of that.
+        fed: where blobs come from that no operator writes.
+        picture: the last of them and its neighbours, as an SVG element.
+    """
+
+    answer = "ran"
+    rows: list[tuple[str, str, str, str]]
+    fed: list[str]
+    picture: str
+
+    def blocks(self) -> Iterator[Block]:
+        yield Grid("Operators that ran", ("operator", "read", "wrote", "numbers"), self.rows)
+        if self.fed:
+            yield Bullets(self.fed)
+
+    def _repr_html_(self) -> str:
+        return beside(super()._repr_html_(), self.picture)
+
+
+def ran_view(session: Shown, since: int, fed: list[str]) -> RanView:
+    """What ran since a position, and where that was fed from."""
+    ran = [event for event in session.events[since:] if isinstance(event, Ran)]
+    return RanView([_row(session, event) for event in ran], fed, small_picture(session.nearby(), session.position))
+
+
+def _row(session: Shown, event: Ran) -> tuple[str, str, str, str]:
+    op, end = event.op, len(session)
+    named = [
+        [f"{name}@{version}" for name, version in zip(names, versions, strict=True)]
+        for names, versions in ((op.inputs, event.in_versions), (op.outputs, event.out_versions))
+    ]
+    read, wrote = ([found for blob in blobs if (found := session.latest(blob, end))] for blobs in named)
+    values = ", ".join(_numbers(value) for _, value in wrote)
+    return f"#{event.position} {op.type}", _said(read), _said(wrote), values
+
+
+def _said(blobs: list[tuple[str, Value]]) -> str:
+    return ", ".join(f"{blob} {shape(value)}" for blob, value in blobs)
+
+
+def _numbers(value: Value) -> str:
+    if 0 < value.size <= FEW and value.preview:
+        return " ".join(digits(number) for row in value.preview for number in row)
+    known = (("min", value.min), ("mean", value.mean), ("max", value.max))
+    return ", ".join(f"{name} {digits(number)}" for name, number in known if number is not None)
+
+
+class NetCells:
+    """The passes of nets that cells run; the one of the net NAME is the user's variable NAME_live.
+
+    Args:
+        names: the user's variables.
+        package: gradviz itself.
+    """
+
+    def __init__(self, names: MutableMapping[str, Any], package: ModuleType) -> None:
+        self._names = names
+        self._package = package
+        self._nets: WeakKeyDictionary[Any, NetDef] = WeakKeyDictionary()
+
+    def run(self, name: str, net: NetDef, count: int, device: str | None) -> Any:
+        """Run the operators of the net NAME that have not run, and show what they did; returns its pass.
+
+        Args:
+            count: how many operators the net has had before the cell.
+
+        Raises:
+            GradvizError: one cannot run; of those of the cell, the net keeps what has run.
+        """
+        live = self._pass(name, net)
+        if live is None:
+            live = self._names[f"{name}_live"] = self._package.live(net, workspace=Workspace())
+            self._nets[live] = net
+        since, ran = len(live.session), len(net.ops)
+        fed: list[str] = []
+        try:
+            ran = count if len(live.session) else 0
+            fed = self._feed(live, net, ran)
+            while _is_in_net(live):
+                live.step(device=device)
+                ran += 1
+        except GradvizError as error:
+            del net.ops[max(ran, count) :]
+            kept = "What has not run is taken out of the net" if ran > count else "The net is as it was before the cell"
+            anew = f'Or begin anew: write net = gradviz.Net("{name}") first.'
+            error.ways_out = (*error.ways_out, f"{kept}: correct it, and run it again.", anew)
+            raise
+        finally:
+            if len(live.session) > since:
+                show(ran_view(live.session, since, fed))
+        return live
+
+    def _pass(self, name: str, net: NetDef) -> Any:
+        """The pass of the net NAME; None: it has not begun, or another net was called so."""
+        live = self._names.get(f"{name}_live")
+        return live if isinstance(live, self._package.Live) and self._nets.get(live) is net else None
+
+    def _feed(self, live: Any, net: NetDef, ran: int) -> list[str]:
+        """Feed what operators of a net behind the first `ran` read and none writes; says where it comes from.
+
+        Raises:
+            GradvizError: ``undefined_blob``: the user has nothing for a blob. Nothing is fed.
+        """
+        known = {blob for op in net.ops[:ran] for blob in (*op.inputs, *op.outputs)}
+        needed: list[str] = []
+        for op in net.ops[ran:]:
+            needed += [blob for blob in op.inputs if blob not in known]
+            known.update((*op.inputs, *op.outputs))
+        found = {blob: self._source(blob) for blob in needed}
+        given = live.workspace
+        missing = [blob for blob, source in found.items() if source is None and blob not in given]
+        if missing:
+            raise GradvizError(
+                f"Nothing has a value for {listed(missing)}: no operator before, no variable and no Workspace.",
+                kind="undefined_blob",
+                blobs=missing,
+                ways_out=[f"{missing[0]} = ... in the cell, or in one before it."],
+            )
+        sources: dict[str, list[str]] = {}
+        for blob, source in found.items():
+            if source is not None:
+                live.feed(blob, source[0])
+                sources.setdefault(source[1], []).append(blob)
+        return [f"Fed from {where}: {listed(blobs)}" for where, blobs in sources.items()]
+
+    def _source(self, blob: str) -> tuple[Any, str] | None:
+        """What the user has for a blob, and what that is: a variable, else what a workspace has."""
+        value = self._names.get(blob)
+        if isinstance(value, Variable):
+            value = value.data
+        is_array = hasattr(value, "__cuda_array_interface__") and not isinstance(value, type)
+        if is_array or isinstance(value, int | float | complex | list | np.generic | np.ndarray):
+            return value, "variables"
+        for name, one in list(self._names.items()):
+            if isinstance(one, Workspace) and blob in one and not name.startswith("_"):
+                return one.fetch(blob, device=None), f"the workspace {name}"
+        return None
+
+
+def _is_in_net(live: Any) -> bool:
+    """Whether the operator that is next is one of the net, and not of its backward pass."""
+    return (live.next or "").startswith("#")

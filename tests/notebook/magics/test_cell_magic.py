@@ -1,0 +1,278 @@
+"""`%%gradviz`: operators that run as cells add them, backward passes of other code, and what is said of a wrong one."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.notebook.conftest import REPOSITORY, Kernel
+from tests.notebook.magics.conftest import Terminal
+
+DATA = """
+x = np.linspace(-1, 1, 6).reshape(2, 3)
+w = np.ones((2, 3))
+given = gradviz.Workspace()
+given.feed("b", [0.5, 0.25])
+"""
+
+LAYER = '%%gradviz --net mlp\nnet.FC(["x", "w", "b"], "h")\nnet.Tanh("h", "a")'
+
+
+@pytest.fixture
+def data(terminal: Terminal) -> Terminal:
+    """IPython with the magics and the data of a layer."""
+    terminal.run(*DATA.splitlines())
+    return terminal
+
+
+def names(terminal: Terminal, net: str = "mlp") -> list[str]:
+    """The types of the operators of a net of the user's."""
+    return [op.type for op in terminal.value(net).ops]
+
+
+def test_operators_of_a_cell_run_one_by_one_and_a_table_says_what_they_did(data: Terminal) -> None:
+    shown = data.run(LAYER)
+    assert not shown.problem
+    tanh = next(line for line in shown.text.splitlines() if line.startswith("  #1"))
+    numbers = data.value("mlp_live.session.value('a')").ravel()
+    for words in ("#1 Tanh", "h@0 2 × 2 float64", "a@0 2 × 2 float64", *(f"{number:.4g}" for number in numbers)):
+        assert words in tanh
+    assert "Fed from variables: x and w" in shown.text
+    assert "Fed from the workspace given: b" in shown.text
+    assert "Tanh #1" in shown.html
+    np.testing.assert_allclose(
+        data.value("mlp_live.session.value('a')"), np.tanh(data.value("x @ w.T + np.array([0.5, 0.25])"))
+    )
+
+
+def test_the_next_cell_goes_on_and_ys_begin_the_backward_pass(data: Terminal) -> None:
+    data.run(LAYER)
+    shown = data.run("%%gradviz --net mlp --ys y", 'net.Mul(["a", "h"], "y")')
+    assert "#2 Mul" in shown.text
+    assert "#1 Tanh" not in shown.text.split("Forward")[0]
+    assert data.value("mlp_live.next") == "MulGradient of the backward pass"
+    data.run("%step")
+    assert data.value("mlp_live.next") == "TanhGradient of the backward pass"
+    data.run("%continue")
+    whole = data.value("gradviz.debug(mlp, ['y'], workspace=mlp_live.workspace)")
+    for name in ("w_grad", "b_grad", "x_grad"):
+        np.testing.assert_array_equal(data.value("mlp_live.session").value(name), whole.value(name))
+    assert "w_grad@0" in data.run("%ledger w").text
+
+
+def test_what_a_cell_defines_is_the_users_and_net_is_what_it_was(data: Terminal) -> None:
+    before = data.value("net")
+    data.run(LAYER, "factor = 3", "factor * 2")
+    assert data.value("(factor, _)") == (3, 6)
+    assert data.value("net") is before
+    data.run("del net", "other = gradviz.Net('other')")
+    data.run("%%gradviz --net other", 'net.Tanh("x", "y")')
+    assert "net" not in data.shell.user_ns
+    assert names(data, "other") == ["Tanh"]
+    data.run("%%gradviz", 'net.Sin("x", "y")')
+    assert names(data, "net") == ["Sin"]
+
+
+def test_a_cell_that_makes_the_net_anew_begins_anew(data: Terminal) -> None:
+    data.run(LAYER)
+    shown = data.run("%%gradviz --net mlp --ys y", 'net = gradviz.Net("mlp")', 'net.Tanh("x", "y")')
+    assert names(data) == ["Tanh"]
+    assert "#0 Tanh" in shown.text
+    data.run("%continue")
+    assert data.value("mlp_live.session.value('x_grad').shape") == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('net.Mul(["a", "k"], "y")', "Nothing has a value for k"),
+        ('net.Tahn("a", "y")', "Did you mean Tan or Tanh"),
+        ("1 / 0", "ZeroDivisionError"),
+    ],
+)
+def test_a_cell_that_cannot_run_leaves_the_net_as_it_was(data: Terminal, line: str, words: str) -> None:
+    data.run(LAYER)
+    failed = data.run("%%gradviz --net mlp", 'net.Relu("a", "r")', line)
+    assert words in failed.problem
+    assert names(data) == ["FC", "Tanh"]
+    data.run("k = np.ones((2, 2))")
+    assert not data.run("%%gradviz --net mlp --ys y", 'net.Relu("a", "r")', 'net.Mul(["r", "k"], "y")').problem
+    assert data.value("mlp_live.session.value('r').shape") == (2, 2)
+
+
+def test_what_ran_before_an_operator_fails_stays_and_is_shown(data: Terminal) -> None:
+    data.run(LAYER)
+    failed = data.run("%%gradviz --net mlp", "k = np.ones((5, 2))", 'net.Relu("a", "r")', 'net.Mul(["r", "k"], "y")')
+    assert "#2 Relu" in failed.problem + failed.text
+    assert "do not broadcast" in failed.problem
+    assert "What has not run is taken out of the net" in failed.problem
+    assert names(data) == ["FC", "Tanh", "Relu"]
+    assert not data.run("%%gradviz --net mlp", "k = np.full((2, 2), 2.0)", 'net.Mul(["r", "k"], "y")').problem
+    np.testing.assert_allclose(data.value("mlp_live.session.value('y')"), 2 * data.value("mlp_live.session.value('r')"))
+
+
+def test_no_operator_joins_once_the_backward_pass_has_begun(data: Terminal) -> None:
+    data.run(LAYER)
+    data.run("%%gradviz --net mlp --ys a", "# back")
+    refused = data.run("%%gradviz --net mlp", 'net.Relu("a", "r")').problem
+    assert "after its backward pass has begun" in refused
+    assert 'net = gradviz.Net("mlp")' in refused
+    assert not data.run("%continue").problem
+    assert data.value("mlp_live.next") is None
+
+
+def test_operators_run_on_the_device_that_is_named(data: Terminal, cupy: Any) -> None:
+    shown = data.run("%%gradviz --net mlp --device cuda:0", 'net.Tanh("x", "y")')
+    assert not shown.problem
+    assert data.value("mlp_live.session.event.device") == "cuda:0"
+    assert "bad" not in shown.text
+    refused = data.run("%%gradviz --net mlp --device cuda:77", 'net.Tanh("y", "z")').problem
+    assert "77" in refused
+    assert names(data) == ["Tanh"]
+
+
+@pytest.mark.parametrize(
+    ("line", "body", "name"),
+    [
+        ("", "loss = F.sum(F.tanh(v) * v)", "loss"),
+        ("", "y = F.tanh(v)\nF.sum(y * y)", "sum"),
+        ("--ys loss", "loss = F.sum(F.tanh(v))\nother = F.sum(v * v)", "loss"),
+    ],
+)
+def test_of_variables_the_backward_pass_is_recorded_and_shown(
+    terminal: Terminal, line: str, body: str, name: str
+) -> None:
+    terminal.run("import gradviz.functions as F", "v = gradviz.Variable(np.linspace(-1, 1, 5), name='v')")
+    shown = terminal.run(f"%%gradviz {line}", *body.splitlines())
+    assert f"{name}.backward(): event 0 of" in shown.text
+    assert not terminal.run("%run_to v_grad").problem
+    assert terminal.value("v.grad") is None
+
+
+def test_of_pytorch_the_backward_pass_is_recorded_with_names_of_modules(terminal: Terminal) -> None:
+    shown = terminal.run(
+        "%%gradviz",
+        "import torch",
+        "model = torch.nn.Linear(3, 1)",
+        "loss = model(torch.ones(4, 3)).square().mean()",
+    )
+    assert "loss.backward(): event 0 of" in shown.text
+    assert not terminal.run("%run_to weight_grad").problem
+    assert terminal.value("model.weight.grad") is None
+
+
+def test_an_error_of_pytorch_is_explained_behind_its_traceback(terminal: Terminal) -> None:
+    failed = terminal.run(
+        "%%gradviz",
+        "import torch",
+        "t = torch.ones(3, requires_grad=True)",
+        "u = t.exp()",
+        "u += 1",
+        "u.sum().backward()",
+    )
+    assert "RuntimeError" in failed.problem
+    assert "`u` is overwritten by `add_()`" in failed.text + failed.problem
+    assert "UsageError: The cell has failed" in failed.problem
+
+
+@pytest.mark.parametrize(
+    ("line", "body", "words"),
+    [
+        ("--yes loss", "1", "%%gradviz has no option --yes: it takes --net, --ys and --device."),
+        ("--ys", "1", "--ys takes a word behind it."),
+        ("--net np", "1", "np is a module, and no net."),
+        ("--net 3d", "1", "the name of none"),
+        ("--net mlp --ys nobody", 'net.Tanh("x", "y")', "nobody"),
+        ("--ys los", "loss = gradviz.functions.sum(gradviz.Variable(x))", "Did you mean loss?"),
+        ("", "1", "Write %%gradviz --ys loss"),
+        ("", "a1 = gradviz.functions.sum(gradviz.Variable(x))\nb1 = a1 * a1", "Write %%gradviz --ys a1"),
+    ],
+)
+def test_wrong_use_is_answered_with_the_right_use(data: Terminal, line: str, body: str, words: str) -> None:
+    refused = data.run(f"%%gradviz {line}", *body.splitlines()).problem
+    assert words in refused
+    assert "UsageError: " in refused
+    assert "Traceback" not in refused
+
+
+@pytest.mark.parametrize(
+    ("text", "offered"),
+    [
+        ("%%gradviz --n", ["--net"]),
+        ("%%gradviz --net m", ["mlp"]),
+        ("%%gradviz --net mlp --ys a", ["a"]),
+        ("%%gradviz --device c", ["cpu", "cuda:0"]),
+    ],
+)
+def test_options_nets_and_blobs_are_offered(data: Terminal, text: str, offered: list[str]) -> None:
+    data.run(LAYER)
+    assert data.offered(text) == offered
+    assert data.offered(text, jedi=True) == offered
+
+
+def test_help_says_how_it_is_used(terminal: Terminal) -> None:
+    shown = terminal.run("%%gradviz?").text
+    assert "Usage: %%gradviz [--net NAME] [--ys loss] [--device cuda:0]" in shown
+    assert "Example: %%gradviz --net mlp --ys loss" in shown
+
+
+LINES = r"""
+%load_ext gradviz
+import numpy as np, gradviz
+x = np.ones((2, 2))
+%%gradviz --ys y
+net.Tanh("x", "y")
+
+
+%step
+%step abc
+%value x_grad
+%run_to 1
+"""
+
+
+def test_in_a_terminal_all_is_text_and_cells_have_their_names(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "IPython", "--simple-prompt", "--colors=nocolor", "--no-banner"]
+    shown = subprocess.run(
+        command,
+        input=LINES,
+        env=os.environ | {"PYTHONPATH": str(REPOSITORY), "IPYTHONDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    for words in (
+        "#0 Tanh",
+        "Fed from variables: x",
+        "x_grad@0 = TanhGradient(y@0, y_autogen_grad@0)",
+        "UsageError: %step takes a number of events",
+        "x_grad@0: 2 × 2 float64",
+    ):
+        assert words in shown.stdout + shown.stderr
+    assert re.search(r"cell \d+:2", shown.stdout)
+    assert "Traceback" not in shown.stdout + shown.stderr
+    assert "<svg" not in shown.stdout
+
+
+def test_in_a_kernel_the_widget_is_shown_and_follows(kernel: Kernel) -> None:
+    kernel.run("%load_ext gradviz")
+    kernel.run("x = np.ones((2, 2))")
+    messages = kernel.run('%%gradviz --net shown --ys y\nnet.Tanh("x", "a")\nnet.Sin("a", "y");')
+    table, widget = (one["content"]["data"] for one in messages if one["msg_type"] == "display_data")
+    assert "<svg" in table["text/html"]
+    assert "application/vnd.jupyter.widget-view+json" in widget
+    updates = [
+        message["content"]["data"]["state"]
+        for message in kernel.run("%step")
+        if message["msg_type"] == "comm_msg" and message["content"]["data"].get("method") == "update"
+    ]
+    assert any("SinGradient" in state.get("trace", "") for state in updates)
+    (count,) = [one["content"]["execution_count"] for one in messages if one["msg_type"] == "execute_input"]
+    (placed,) = [one for one in kernel.run("%run_to 1") if one["msg_type"] == "display_data"]
+    assert f"cell {count}:2" in placed["content"]["data"]["text/plain"]
