@@ -105,7 +105,7 @@ def _text(line: Line, position: int) -> str:
     if line.kind == "passed":
         number, gradients = "", _listed(f"∂{blob}" for blob in outputs)
         return f"{number:<4} {gradients} := {_listed(inputs)}  passed through {line.type} #{line.of}"
-    number = f"#{line.id[1:]}" if line.role == "forward" else line.id
+    number = f"#{line.number}" if line.role == "forward" else line.id.rpartition(".")[2]
     return f"{number:<4} {_listed(outputs)} = {line.type}({_listed(inputs)})"
 
 

@@ -79,6 +79,31 @@ def test_blobs_are_offered_behind_a_magic(lab: LabPage) -> None:
     lab.shot("value")
 
 
+DATA = """import numpy as np
+import torch
+%load_ext gradviz
+x, w, b = np.linspace(-1, 1, 6).reshape(2, 3), np.ones((2, 3)), np.ones(2)"""
+
+
+def test_a_cell_runs_its_operators_and_the_next_one_goes_back(lab: LabPage) -> None:
+    lab.open_cells(DATA, "", "", "", "")
+    lab.run_cells(1)
+    table = run(lab, 2, '%%gradviz --net mlp\nnet.FC(["x", "w", "b"], "h")\nnet.Tanh("h", "y")').get_by_role("table")
+    expect(table.locator("tbody tr")).to_have_count(2)
+    expect(table).to_contain_text("y@0 2 × 2 float64")
+    lab.shot("operators")
+    output = run(lab, 3, "%%gradviz --net mlp --ys y\n# goes back")
+    view = View(lab.page, output.locator(".gradviz"))
+    expect(view.narration).to_contain_text("y_autogen_grad@0")
+    run(lab, 4, "%step")
+    expect(view.narration).to_contain_text("TanhGradient")
+    lab.shot("backward")
+    output = run(lab, 5, "%%gradviz\nt = torch.ones(3, requires_grad=True)\nloss = (t.exp() * t).sum()")
+    of_torch = View(lab.page, output.locator(".gradviz"))
+    expect(of_torch.position).to_contain_text("event 0 /")
+    lab.shot("torch")
+
+
 @pytest.fixture
 def notebook(server: JupyterServer, browser: Browser, request: pytest.FixtureRequest) -> Iterator[LabPage]:
     """A page over Notebook 7."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
@@ -50,7 +51,8 @@ class CellMagic:
         ys, before = [y for y in options.get("--ys", "").split(",") if y], dict(self._shell.user_ns)
         result, net, count = self._run(cell, name, self._net(name, is_named))
         if net is None or not (is_named or len(net.ops) > count):
-            show(self._package.debug(self._start(ys, result, before)))
+            debug = partial(self._package.debug, self._start(ys, result, before))
+            show(eval("_debug()", self._shell.user_ns, {"_debug": debug}))  # from there variables name what they hold
             return
         self._shell.user_ns[name] = net
         live = self._nets.run(name, net, count, options.get("--device"))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ...debugger.answers import Answer, Block, Bullets, DiffView, Paragraph, digits, first_of
-from ...debugger.document import Line, Trace
+from ...debugger.document import Line, Number, Trace
 from ...drawing import svg
 from ..output import MOST_PICTURE, dark_colours
 from ..session_protocol import Shown
@@ -60,11 +60,13 @@ def glance(session: Shown, since: int | None = None, *notes: str) -> Glance:
         notes: what else there is to say.
     """
     trace, position = session.nearby(), session.position
+    event, path = trace.event_at(position), "/".join(session.path)
+    net = next((one for one in trace.subnets if event is not None and one.id == event.subnet), trace)
     return Glance(
-        f"{session.name}: event {position} of {len(session)}",
+        f"{session.name}: event {position} of {len(session)}{f', in {path}' if path else ''}",
         [said.replace("`", "") for said in (session.narration, *notes) if said],
         _changed(session, since),
-        [line for lines in (trace.forward, trace.backward) for line in _near(trace, lines, position)],
+        [line for lines in (net.forward, net.backward) for line in _near(trace, lines, position)],
         small_picture(trace, position),
     )
 
@@ -105,11 +107,15 @@ def _difference(diff: DiffView) -> Iterator[str]:
         ("Gradients that arrived", [f"{gradient} for {blob}" for blob, gradient in diff.gradients]),
         ("Added up", [f"{total}, the gradient of {blob}" for blob, total in diff.ledgers]),
         ("Rows merged", diff.merged),
-        ("Computed", [f"{one.blob}, {one.shape}, norm {digits(one.norm, 'none')}" for one in diff.computed]),
+        ("Computed", [f"{one.blob}, {one.shape}{_norm(one.norm)}" for one in diff.computed]),
         ("Stopped", [diff.stopped] * bool(diff.stopped)),
     ):
         if items:
             yield f"{title}: {'; '.join(_first(items, MOST_ITEMS))}"
+
+
+def _norm(norm: Number | None) -> str:
+    return "" if norm is None else f", norm {digits(norm)}"
 
 
 def _first(items: Sequence[str], most: int) -> list[str]:

@@ -27,7 +27,8 @@ class RecordedView(Answer, frozen=True):
 
     def blocks(self) -> Iterator[Block]:
         value = self.value
-        yield Paragraph(f"{self.blob}: {measured(value)}", is_title=True)
+        number = f" = {digits(value.preview[0][0])}" if value.size == 1 and value.preview else ""
+        yield Paragraph(f"{self.blob}{number}: {measured(value)}", is_title=True)
         if self.when:
             yield Paragraph(self.when)
         if value.size > 1 and value.norm is not None:
@@ -36,7 +37,7 @@ class RecordedView(Answer, frozen=True):
         if value.histogram:
             bars = sparkline(list(map(float, value.histogram)))
             yield Paragraph(f"{digits(value.min)} {bars} {digits(value.max)}")
-        if value.preview:
+        if value.preview and not number:
             rows = [(str(row), *map(digits, numbers)) for row, numbers in enumerate(value.preview)]
             head = ("", *map(str, range(len(value.preview[0]))))
             shown = len(value.preview) * len(value.preview[0])

@@ -154,15 +154,17 @@ def test_of_variables_the_backward_pass_is_recorded_and_shown(
     assert terminal.value("v.grad") is None
 
 
-def test_of_pytorch_the_backward_pass_is_recorded_with_names_of_modules(terminal: Terminal) -> None:
+def test_of_pytorch_the_backward_pass_is_recorded_with_names_of_modules_and_variables(terminal: Terminal) -> None:
     shown = terminal.run(
         "%%gradviz",
         "import torch",
         "model = torch.nn.Linear(3, 1)",
-        "loss = model(torch.ones(4, 3)).square().mean()",
+        "scale = torch.ones(4, 1, requires_grad=True)",
+        "loss = (model(torch.ones(4, 3)) * scale).square().mean()",
     )
     assert "loss.backward(): event 0 of" in shown.text
     assert not terminal.run("%run_to weight_grad").problem
+    assert not terminal.run("%value scale_grad").problem
     assert terminal.value("model.weight.grad") is None
 
 

@@ -73,6 +73,25 @@ def test_the_picture_has_the_operator_and_its_neighbours_and_not_the_whole_graph
     assert len(shown.text.splitlines()) < 20
 
 
+def test_in_a_loop_a_verb_says_where_it_is_and_shows_the_lines_there(terminal: Terminal) -> None:
+    terminal.run(
+        "power = gradviz.Net('power')",
+        "with power.While('go') as loop:",
+        "    with loop.condition():",
+        "        power.LT(['i', 'n'], 'go')",
+        "    power.Mul(['x', 'w'], 'x')",
+        "    power.Add(['i', 'one'], 'i')",
+        "for name, number in dict(x=2.0, w=3.0, i=0, n=4, one=1).items(): ws.feed(name, number)",
+        "session = gradviz.debug(power, ['x'], workspace=ws)",
+    )
+    shown = terminal.run("%run_to iteration 3", "%into", "%run_to Mul")
+    assert ", in 2.loop_net[3]/0.net" in shown.text
+    assert re.search(r"\* #0 +x@1 = Mul\(x@0, w@0\)", shown.text)
+    assert "x@1 = 162: scalar float64" in terminal.run("%value x").text
+    terminal.run("%out", "%out")
+    assert terminal.value("session.path") == ()
+
+
 def test_what_stays_at_an_end_says_so(terminal: Terminal) -> None:
     assert "This is the start" in terminal.run("%back").text
     terminal.run("session.finish();")
@@ -122,7 +141,7 @@ def test_breakpoints_and_watches_are_those_of_the_session(terminal: Terminal) ->
         ("%run_to Acumulated", "Did you mean Accumulated"),
         ("%run_to norm >> 3", "makes no sense here"),
         ("%run_to 99999", "There is no position 99999"),
-        ("%value", "%value takes a blob"),
+        ("%value", "%value takes something behind it."),
         ("%value s_autogen_grd", "Did you mean s_autogen_grad"),
         ("%ledger nobody", "Usage: %ledger BLOB"),
         ("%why nobody", "Usage: %why BLOB"),
