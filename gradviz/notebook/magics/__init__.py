@@ -24,7 +24,7 @@ def load(shell: Any, package: ModuleType) -> None:
     Args:
         package: gradviz itself, for what stands above this room.
     """
-    magics = SessionMagics(shell.user_ns, package.Live)
+    magics = SessionMagics(shell.user_ns)
     for name, method in NAMES.items():
         shell.register_magic_function(answered(getattr(magics, method)), "line", name)
     shell.register_magic_function(answered(CellMagic(shell, package).gradviz), "cell", "gradviz")

@@ -26,16 +26,6 @@ def current_session() -> Shown:
     return session
 
 
-def live_pass(names: Mapping[str, Any], session: Shown, live: type[Any]) -> Any:
-    """The pass of the user's that brings what comes behind `session`; None: nobody has one.
-
-    Args:
-        names: the user's variables.
-        live: the type of such passes.
-    """
-    return next((one for one in list(names.values()) if isinstance(one, live) and one.session is session), None)
-
-
 def session_called(names: Mapping[str, Any], name: str) -> Shown:
     """The session of a variable, or the one of this label, net name or id that was made last.
 

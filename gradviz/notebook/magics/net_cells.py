@@ -7,9 +7,7 @@ from types import ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import numpy as np
-
-from ...debugger.answers import Answer, Block, Bullets, Grid, digits
+from ...debugger.answers import Answer, Block, Bullets, Grid, digits, first_of
 from ...debugger.document import Value
 from ...debugger.telling import shape
 from ...eager import Variable
@@ -23,6 +21,9 @@ from .usage import show
 
 FEW = 6
 """Numbers that a table shows one by one; of more it shows their range."""
+
+
+MOST_ROWS = 40
 
 
 class RanView(Answer, frozen=True):
@@ -40,7 +41,7 @@ class RanView(Answer, frozen=True):
     picture: str
 
     def blocks(self) -> Iterator[Block]:
-        yield Grid("Operators that ran", ("operator", "read", "wrote", "numbers"), self.rows)
+        yield Grid("Operators that ran", ("operator", "read", "wrote", "numbers"), first_of(self.rows, MOST_ROWS))
         if self.fed:
             yield Bullets(self.fed)
 
@@ -102,12 +103,11 @@ class NetCells:
         if live is None:
             live = self._names[f"{name}_live"] = self._package.live(net, workspace=Workspace())
             self._nets[live] = net
-        since, ran = len(live.session), len(net.ops)
-        fed: list[str] = []
+        since, fed = len(live.session), list[str]()
+        ran = count if since else 0
         try:
-            ran = count if len(live.session) else 0
             fed = self._feed(live, net, ran)
-            while _is_in_net(live):
+            while ran < len(net.ops) or (live.next or "").startswith("#"):
                 live.step(device=device)
                 ran += 1
         except GradvizError as error:
@@ -159,15 +159,10 @@ class NetCells:
         value = self._names.get(blob)
         if isinstance(value, Variable):
             value = value.data
-        is_array = hasattr(value, "__cuda_array_interface__") and not isinstance(value, type)
-        if is_array or isinstance(value, int | float | complex | list | np.generic | np.ndarray):
+        is_array = any(hasattr(type(value), protocol) for protocol in ("__array__", "__cuda_array_interface__"))
+        if is_array or isinstance(value, int | float | complex | list):
             return value, "variables"
         for name, one in list(self._names.items()):
             if isinstance(one, Workspace) and blob in one and not name.startswith("_"):
                 return one.fetch(blob, device=None), f"the workspace {name}"
         return None
-
-
-def _is_in_net(live: Any) -> bool:
-    """Whether the operator that is next is one of the net, and not of its backward pass."""
-    return (live.next or "").startswith("#")

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..channel import kernel_channel
 from ..session_protocol import Shown
-from .current import all_sessions, current_session, live_pass, session_called
+from .current import all_sessions, current_session, session_called
 from .glance import Glance, glance
 from .recorded import recorded
 from .usage import count
@@ -18,12 +18,10 @@ class SessionMagics:
 
     Args:
         names: the user's variables.
-        live: the type of passes that stand still: at the end of what has happened, verbs run what is next.
     """
 
-    def __init__(self, names: Mapping[str, Any], live: type[Any]) -> None:
+    def __init__(self, names: Mapping[str, Any]) -> None:
         self._names = names
-        self._live = live
 
     def step(self, line: str) -> Any:
         """Go on by one event, or by `n`; a live pass runs its next operator, or `n` of them.
@@ -92,7 +90,7 @@ class SessionMagics:
         Example: %where
         """
         session = current_session()
-        return glance(session, None, *self._coming(session))
+        return glance(session, None, *_coming(session))
 
     def value(self, line: str) -> Any:
         """Show what was recorded of a blob: its numbers, their range and their histogram.
@@ -150,7 +148,7 @@ class SessionMagics:
             return all_sessions(self._names)
         session = session_called(self._names, line)
         kernel_channel().activate(session)
-        return glance(session, None, *self._coming(session))
+        return glance(session, None, *_coming(session))
 
     def _move(self, move: Callable[[Shown], Any], verb: str = "", *arguments: str, times: int = 1) -> Glance:
         """Move the current session.
@@ -161,22 +159,20 @@ class SessionMagics:
             times: how often it does.
         """
         session = current_session()
-        since, is_at_end = session.position, session.position == len(session)
-        live = live_pass(self._names, session, self._live) if verb and is_at_end else None
+        since = session.position
+        live = session.live if verb and since == len(session) else None
         if live is None:
             move(session)
         else:
             for _ in range(times):
                 getattr(live, verb)(*arguments)
-            session = live.session
-        stays = session.position == since
+            session = current_session()  # the one over what has happened by now
         ends = {0: "This is the start: nothing is behind.", len(session): "This is the end: nothing is ahead."}
-        stayed = [ends[since]] if stays and since in ends else []
-        return glance(session, since, *(self._coming(session) or stayed))
+        stayed = [ends[since]] if session.position == since and since in ends else []
+        return glance(session, since, *(_coming(session) or stayed))
 
-    def _coming(self, session: Shown) -> list[str]:
-        """What a live pass does next, where its session is at the end of what has happened."""
-        live = live_pass(self._names, session, self._live)
-        if live is None or session.position < len(session):
-            return []
-        return ["The pass is over." if live.next is None else f"Next: {live.next}, which has not run yet."]
+
+def _coming(session: Shown) -> list[str]:
+    """What a live pass does next, where its session is at the end of what has happened."""
+    live = session.live
+    return [] if live is None or session.position < len(session) else [f"Next: {live.next}, which has not run yet."]

@@ -210,7 +210,7 @@ def test_verbs_of_a_live_pass_run_what_is_next(terminal: Terminal) -> None:
     assert "No event" in refusal(terminal.run("%run_to Accumulted"))
     terminal.run("%step 50")
     assert terminal.value("live.next") is None
-    assert "The pass is over." in terminal.run("%where").text
+    assert "This is the end" in terminal.run("%step").text
 
 
 def test_an_operator_that_fails_live_is_told_without_a_traceback(terminal: Terminal) -> None:

@@ -2520,10 +2520,10 @@ body:not([data-jp-theme-light=false]) .gradviz-lab-dark {
   background: color-mix(in srgb, var(--gv-line) 7%, transparent);
   box-shadow: inset 1px 0 var(--gv-line);
 }
-[data-jp-theme-light=true] :is(.gradviz-lab-line, .gradviz-lab-dot) {
+[data-jp-theme-light=true] :is(.gradviz-lab-line, .gradviz-lab-dot, .gradviz-lab-Glance) {
   color-scheme: light;
 }
-[data-jp-theme-light=false] :is(.gradviz-lab-line, .gradviz-lab-dot) {
+[data-jp-theme-light=false] :is(.gradviz-lab-line, .gradviz-lab-dot, .gradviz-lab-Glance) {
   color-scheme: dark;
 }
 .gradviz-lab-gutter {
