@@ -254,7 +254,9 @@ def test_the_extension_alone_is_enough_and_goes_again(bare_terminal: Terminal) -
     assert "not found" in bare_terminal.run("%step").problem
     assert "session" not in bare_terminal.offered("%session ses")
     assert not bare_terminal.run("%load_ext gradviz").problem
+    assert not bare_terminal.run("%reload_ext gradviz").problem
     assert "There is no session" in bare_terminal.run("%session").text
+    assert bare_terminal.offered("%%gradviz --d") == ["--device"]
 
 
 def test_in_a_kernel_the_panel_follows_and_what_it_chooses_is_current(kernel: Kernel) -> None:
