@@ -8,7 +8,7 @@ or             {"type": "answer", "id", "problem", "ways_out": [...]}
 moves the session from there, and the answer is what there is to say of that. "save" writes a file, whose name the data
 has, see `saving`; after "to_ssa" the view shows the session that this gives; "advance" lets a pass go on that stands
 still, by the verb that is its first argument; of "still" the data are the `forms` that stay in the output where no
-widget lives. Blocks are rows of JSON:
+widget lives, and the session stays where it is. Blocks are rows of JSON:
 ["paragraph", text, is_title], ["bullets", items], ["grid", title, head, rows, foot].
 """
 
@@ -43,7 +43,7 @@ GOING_ON = ("step", "over", "run_to", "continue_", "finish")
 """Verbs by which a pass goes on that stands still."""
 
 Deed = Literal["save", "to_ssa", "still", "advance"]
-"""Done at the position, to which the session moves."""
+"""Done at the position, to which the session moves; "still" where the session stands."""
 
 
 def advance(session: Shown, verb: str, *given: str) -> Shown:
@@ -103,7 +103,9 @@ def answered(session: Questions, question: Question) -> dict[str, Any]:
         return _problem(f"{question.question} cannot be asked so: {error}.")
     try:
         if question.question in get_args(Deed) and isinstance(session, Shown):
-            session.move_to(question.position)
+            # A widget asks for this on its own, and Python may have moved the session since.
+            if question.question != "still":
+                session.move_to(question.position)
             return _done(method(session, *question.arguments))
         if question.question in _VERBS and isinstance(session, Cursor):
             return {"blocks": [_row(Paragraph(_moved(session, question)))], "data": None}

@@ -41,11 +41,19 @@ with_kernels = pytest.mark.parametrize("host_of_run", ["jupyterlab", "notebook"]
 
 TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
-HOLDS = f"""async condition => {{
+HOLDS = f"""async ([condition, patience]) => {{
   const asked = {{ code: "", user_expressions: {{ holds: `bool(${{condition}})` }} }};
-  const reply = await {CONTEXT}.session.kernel.requestExecute(asked).done;
-  return reply.content.user_expressions.holds.data?.["text/plain"] === "True";
+  const end = performance.now() + patience;
+  for (;;) {{
+    const reply = await {CONTEXT}.session.kernel.requestExecute(asked).done;
+    const holds = reply.content.user_expressions?.holds.data?.["text/plain"] === "True";
+    if (holds || performance.now() > end) return holds;
+  }}
 }}"""
+"""Whether an expression is true in the kernel, or becomes true before patience ends."""
+
+PATIENCE = 10_000
+"""Milliseconds for what is true soon."""
 
 CHANGE_THEME = "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })"
 
@@ -129,13 +137,17 @@ class JupyterHost(Host):
 
     def expect_in_python(self, condition: str) -> None:
         """Return once an expression is true in the kernel: what widgets tell comes there with a delay."""
-        self.page.wait_for_function(HOLDS, arg=condition, polling=50)
+        assert self.page.evaluate(HOLDS, [condition, PATIENCE]), f"this does not hold in the kernel: {condition}"
 
     def keep_busy(self) -> None:
         """Let the kernel run code that ends when it is interrupted; returns once it does."""
-        code = "import threading; threading.Event().wait()"
-        self.page.evaluate(f"code => void {CONTEXT}.session.kernel.requestExecute({{ code }})", code)
+        self.run_later("import threading; threading.Event().wait()")
         self.page.wait_for_function(f"{CONTEXT}.session.kernel.status === 'busy'")
+
+    def run_later(self, source: str) -> None:
+        """Let the kernel run code as soon as it has done all else that it was asked to do before."""
+        requested = f"code => void {CONTEXT}.session.kernel.requestExecute({{ code, stop_on_error: false }})"
+        self.page.evaluate(requested, source)
 
     def interrupt(self) -> None:
         """End what the kernel is doing."""

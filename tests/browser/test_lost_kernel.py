@@ -12,6 +12,9 @@ from tests.browser.view import View
 PATIENCE = 21_000
 """Milliseconds after which nobody waits for an answer any more."""
 
+NOTE_REST = "() => addEventListener('gradviz-rested', () => document.body.classList.add('rested'), { once: true })"
+"""Lets the page note that a widget has stood at a position for a while."""
+
 SHOW = """
 import gradviz
 from tests.browser.programs import skip_connection
@@ -79,6 +82,19 @@ def test_a_busy_kernel_does_not_hold_up_a_widget(host: JupyterHost) -> None:
     expect(view.narration).to_contain_text("the end")
     host.interrupt()
     host.expect_python_at(len(recorded(skip_connection)))
+
+
+@with_kernels
+def test_python_has_the_last_word_over_a_widget_that_comes_to_rest(host: JupyterHost) -> None:
+    view = host.show(skip_connection)
+    host.keep_busy()
+    view.page.evaluate(NOTE_REST)
+    view.press("ArrowRight")
+    host.run_later("session.finish()")
+    expect(view.page.locator("body")).to_contain_class("rested")
+    host.interrupt()
+    host.expect_python_at(len(recorded(skip_connection)))
+    expect(view.narration).to_contain_text("the end")
 
 
 class LossyLine:

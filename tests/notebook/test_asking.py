@@ -231,3 +231,10 @@ def test_what_fails_where_a_pass_stands_still_is_said_and_it_stays_there() -> No
     heard = asked(live.session, "advance", "step")
     assert "reads k, which nobody fed" in heard["problem"]
     assert live.session.view().upcoming == "#0 Mul"
+
+
+def test_what_stays_in_the_output_is_of_where_the_session_stands(session: gradviz.Session) -> None:
+    session.finish()
+    heard = asked(session, "still", position=1)
+    assert heard["data"]["text/plain"].startswith(f"{session.name}: event {len(session)} of ")
+    assert session.position == len(session)
