@@ -1,6 +1,6 @@
 // The notebook widget: an anywidget module around the debugger.
 
-import { createLine, type Reply } from "./model/answers/asking";
+import { createLine, KERNEL_GONE, type Ask, type Question, type Reply } from "./model/answers/asking";
 import { parseTrace } from "./model/document/parse";
 import { allLines } from "./model/recording/lines";
 import type { Marks } from "./model/schema";
@@ -38,11 +38,13 @@ export interface Model {
 
 function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   const lost = createLostNotice(el, () => line.cut());
-  const position = reportPosition(model, lost);
   const line = createLine((message) => {
+    // Whatever is asked comes behind the steps that led there.
+    position.tell();
     if (lost.isLost) throw new Error("the kernel is gone");
     model.send(message);
   });
+  const position = createPosition((question) => line.ask(question), lost, follow);
   let view: DebuggerView | null = null;
   let rest = 0;
 
@@ -76,7 +78,8 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     const trace = parseTrace(document);
     if (!view) await patience.say(`Opening ${counted(allLines(trace).length, "operator")} …`);
     if (!isDue()) return;
-    // A position in the document before means nothing in this one.
+    // A page shows first a part and then the whole of one recording; elsewhere a position in the document before means nothing in this one.
+    if (model.isAlone) position.tell();
     position.cancel();
     if (view) view.setTrace(trace, model.get("position"));
     else {
@@ -93,6 +96,12 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     restAt(to);
   }
 
+  /** Goes where the kernel is. */
+  function follow(): void {
+    view?.setPosition(model.get("position"));
+    restAt(model.get("position"));
+  }
+
   /** Where a kernel tells them; else they are those of the document. */
   function showMarks(): void {
     const marks = model.get("marks");
@@ -102,8 +111,7 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   const listeners = Object.entries({
     "change:trace": () => void showTrace(),
     "change:position": () => {
-      view?.setPosition(model.get("position"));
-      restAt(model.get("position"));
+      if (!position.isAhead) follow();
     },
     "change:marks": showMarks,
     "msg:custom": line.hear,
@@ -130,27 +138,56 @@ function report<K extends keyof State>(model: Model, lost: LostNotice, name: K, 
   }
 }
 
-/** Tells the kernel the position, at most once a frame; stepping never waits for it. */
-function reportPosition(model: Model, lost: LostNotice): { later: (position: number) => void; cancel: () => void } {
+/**
+ * Tells the kernel the position, at most once a frame; stepping never waits for it.
+ *
+ * It is told as a question is put: ipywidgets would keep back a change of the model until the kernel has done what it was
+ * told before, and a cell that was run meanwhile would come first. Where the kernel was on the way matters no more while
+ * the view is ahead of it; once it has heard all, the view goes where it is.
+ */
+function createPosition(ask: Ask, lost: LostNotice, follow: () => void) {
   let frame = 0;
   let latest = 0;
+  let isAhead = false;
+  let newest: Question | null = null;
 
   function tell(): void {
+    if (frame === 0) return;
+    cancelAnimationFrame(frame);
     frame = 0;
-    if (!lost.isLost) report(model, lost, "position", latest);
+    const told: Question = { question: "stand", arguments: [], position: latest };
+    newest = told;
+    void ask(told).then((reply) => {
+      if (reply === KERNEL_GONE && !lost.isLost) lost.tell();
+      if (newest !== told || frame !== 0) return;
+      isAhead = false;
+      if ("blocks" in reply) follow();
+    });
   }
 
   function later(position: number): void {
     latest = position;
+    isAhead = true;
     if (frame === 0) frame = requestAnimationFrame(tell);
   }
 
+  /** What was not told yet is forgotten, and what the kernel says of what was told. */
   function cancel(): void {
     cancelAnimationFrame(frame);
     frame = 0;
+    newest = null;
+    isAhead = false;
   }
 
-  return { later, cancel };
+  return {
+    later,
+    tell,
+    cancel,
+    /** Whether the kernel has yet to say that it is where this view is. */
+    get isAhead() {
+      return isAhead;
+    },
+  };
 }
 
 export default { render };

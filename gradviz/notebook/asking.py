@@ -6,9 +6,10 @@ or             {"type": "answer", "id", "problem", "ways_out": [...]}
 
 `id` is the view's own, "question" a method of the session, which is asked at "position" and stays where it is. A `Verb`
 moves the session from there, and the answer is what there is to say of that. "save" writes a file, whose name the data
-has, see `saving`; after "to_ssa" the view shows the session that this gives; "advance" lets a pass go on that stands
-still, by the verb that is its first argument; of "still" the data are the `forms` that stay in the output where no
-widget lives, and the session stays where it is. Blocks are rows of JSON:
+has, see `saving`; after "to_ssa" the view shows the session that this gives; "stand" takes the session to the position
+and no more; "advance" lets a pass go on that stands still, by the verb that is its first argument; of "still" the data
+are the `forms` that stay in the output where no widget lives, and the session stays where it is. Blocks are rows of
+JSON:
 ["paragraph", text, is_title], ["bullets", items], ["grid", title, head, rows, foot].
 """
 
@@ -42,7 +43,7 @@ _VERBS = get_args(Verb)
 GOING_ON = ("step", "over", "run_to", "continue_", "finish")
 """Verbs by which a pass goes on that stands still."""
 
-Deed = Literal["save", "to_ssa", "still", "advance"]
+Deed = Literal["save", "to_ssa", "stand", "still", "advance"]
 """Done at the position, to which the session moves; "still" where the session stands."""
 
 
@@ -63,6 +64,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     **{name: getattr(Cursor, name) for name in (*get_args(Name), *_VERBS)},
     "save": save,
     "to_ssa": lambda session: session.to_ssa(),
+    "stand": lambda session: None,
     "still": forms,
     "advance": advance,
 }
@@ -119,7 +121,7 @@ def answered(session: Questions, question: Question) -> dict[str, Any]:
         return _problem(f"The question failed, which is a fault of gradviz: {type(error).__name__}: {error}.")
 
 
-def _done(result: Path | Shown | dict[str, Any]) -> dict[str, Any]:
+def _done(result: Path | Shown | dict[str, Any] | None) -> dict[str, Any]:
     if not isinstance(result, Path):
         return {"blocks": [], "data": result if isinstance(result, dict) else None}
     return {"blocks": [_row(Paragraph(f"Saved as {result}"))], "data": {"file": result.name}}

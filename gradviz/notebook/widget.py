@@ -33,13 +33,12 @@ class DebuggerWidget(anywidget.AnyWidget):
     trace = traitlets.Unicode().tag(sync=True)
     """The trace document as JSON text; of a large recording the part around the position."""
     position = traitlets.Int().tag(sync=True)
-    """How many events have happened, 0 to the length of the session; anything else is clamped."""
+    """How many events have happened, 0 to the length of the session, which alone changes it."""
 
     marks = traitlets.Dict().tag(sync=True)
     """The breakpoints and watches as the document has them; of malformed ones the session's stay."""
 
     def __init__(self, session: Shown, **traits: Any) -> None:
-        self._length = len(session)
         self._session = weakref.ref(session)
         self._shown = session.view()
         marks = session.marks.to_dict()
@@ -53,7 +52,7 @@ class DebuggerWidget(anywidget.AnyWidget):
             return
         for end in self._ends:
             end()
-        self._session, self._length, self._shown = weakref.ref(session), len(session), session.view()
+        self._session, self._shown = weakref.ref(session), session.view()
         with self.hold_sync():
             self.trace = encode(self._shown).decode()
             self.position = session.position
@@ -88,17 +87,6 @@ class DebuggerWidget(anywidget.AnyWidget):
             self.send(answer)
             if shown := shown_after(session, question, answer):
                 self.show(shown)
-
-    @traitlets.validate("position")
-    def _clamp(self, proposal: dict[str, Any]) -> int:
-        position: int = proposal["value"]
-        return max(0, min(position, self._length))
-
-    @traitlets.observe("position")
-    def _steer(self, change: dict[str, Any]) -> None:
-        session = self._session()
-        if session is not None and session.position != change["new"]:
-            session.move_to(change["new"])
 
     @traitlets.observe("marks")
     def _mark(self, change: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import WebSocketRoute, expect
 
-from tests.browser.hosts import SHOWN, JupyterHost, recorded, with_kernels
+from tests.browser.hosts import SHOWN, TWO_FRAMES, JupyterHost, recorded, with_kernels
 from tests.browser.lab_page import START, LabPage
 from tests.browser.programs import skip_connection
 from tests.browser.view import View
@@ -93,6 +93,21 @@ def test_python_has_the_last_word_over_a_widget_that_comes_to_rest(host: Jupyter
     host.run_later("session.finish()")
     expect(view.page.locator("body")).to_contain_class("rested")
     host.interrupt()
+    host.expect_python_at(len(recorded(skip_connection)))
+    expect(view.narration).to_contain_text("the end")
+
+
+@with_kernels
+def test_keys_pressed_before_a_cell_runs_count_before_it(host: JupyterHost) -> None:
+    view = host.show(skip_connection)
+    host.keep_busy()
+    for position in (1, 2, 3):
+        view.press("ArrowRight")
+        view.expect_at(position)
+        view.page.evaluate(TWO_FRAMES)
+    host.run_later("seen = session.position; session.finish()")
+    host.interrupt()
+    host.expect_in_python("seen == 3")
     host.expect_python_at(len(recorded(skip_connection)))
     expect(view.narration).to_contain_text("the end")
 
