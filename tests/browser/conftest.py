@@ -6,16 +6,19 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.browser.chromium import FLAGS, find_chromium
-from tests.browser.hosts import WIDE, Host, JupyterHost, PageHost
+from tests.browser.hosts import SLOW_LAB, SLOW_NOTEBOOK, WIDE, Host, JupyterHost, PageHost
 from tests.browser.jupyter_server import REPOSITORY, JupyterServer
 from tests.browser.lab_page import LabPage, NotebookPage, file_name
 
 ARTIFACTS = REPOSITORY / "tests" / "artifacts"
+# On a busy machine what is soon true takes its time; only a test that fails waits for so many milliseconds.
+expect.set_options(timeout=20_000)
+
 CALL_FAILED = pytest.StashKey[bool]()
 
 
@@ -107,7 +110,7 @@ def gradviz_lab(
         yield page
 
 
-@pytest.fixture(scope="session", params=["jupyterlab", "notebook", "page"])
+@pytest.fixture(scope="session", params=[SLOW_LAB, SLOW_NOTEBOOK, "page"])
 def host_of_run(
     request: pytest.FixtureRequest, browser: Browser, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Host]:
@@ -124,7 +127,7 @@ def host_of_run(
 
 @pytest.fixture
 def host(request: pytest.FixtureRequest, host_of_run: Host) -> Iterator[Host]:
-    """JupyterLab, Notebook 7 and a page without a server in turn; an error that one reports fails the test."""
+    """A page without a server, and what else `hosts` says of the test; an error that a host reports fails the test."""
     host_of_run.reset()
     yield host_of_run
     if request.node.stash.get(CALL_FAILED, True) or host_of_run.errors:

@@ -33,11 +33,21 @@ RUN = """async ([cell, source, shown, patience]) => {
 }"""
 """Runs a cell until it shows something, or patience ends, and brings that into sight."""
 
+SLOW_LAB, SLOW_NOTEBOOK = (pytest.param(host, marks=pytest.mark.slow) for host in ("jupyterlab", "notebook"))
+"""These hosts, in the slow set alone."""
+
 on_a_page = pytest.mark.parametrize("host_of_run", ["page"], indirect=True)
 """Where the widget is as wide as the window; beside it JupyterLab and Notebook have panes of their own."""
 
-with_kernels = pytest.mark.parametrize("host_of_run", ["jupyterlab", "notebook"], indirect=True)
+with_kernels = pytest.mark.parametrize("host_of_run", ["jupyterlab", SLOW_NOTEBOOK], indirect=True)
 """For tests that talk to the kernel too."""
+
+with_both_kernels = pytest.mark.parametrize("host_of_run", ["jupyterlab", "notebook"], indirect=True)
+"""The same, where every run shows it of both."""
+
+everywhere = pytest.mark.parametrize("host_of_run", ["jupyterlab", "notebook", "page"], indirect=True)
+"""What must hold in each host in every run. Without any of these, a test runs on a page, and in the slow set in
+JupyterLab and Notebook 7 too."""
 
 TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 

@@ -10,7 +10,7 @@ from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import fresh_page
-from tests.browser.hosts import Host, on_a_page, recorded
+from tests.browser.hosts import Host, everywhere, on_a_page, recorded
 from tests.browser.programs import Build, skip_connection, written_into
 from tests.browser.test_refused import relu_in_place
 from tests.drawing.nested import loop
@@ -53,6 +53,7 @@ def in_both_themes(host: Host) -> Iterator[Sequence[str] | None]:
     yield COLOURS
 
 
+@everywhere
 def test_axe_finds_nothing_in_the_widget(host: Host) -> None:
     view = host.show(skip_connection)
     for rules in in_both_themes(host):

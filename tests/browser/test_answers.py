@@ -10,11 +10,12 @@ from playwright.sync_api import Browser, Page, expect
 
 import gradviz
 from tests.browser.conftest import fresh_page
-from tests.browser.hosts import Host, JupyterHost, recorded, with_kernels
+from tests.browser.hosts import Host, JupyterHost, everywhere, recorded, with_kernels
 from tests.browser.programs import behind_a_gate, gated, negative_logarithm, skip_connection, wide
 from tests.browser.view import View
 
 
+@everywhere
 def test_why_versions_state_and_what_changed_are_told_of_the_position(host: Host) -> None:
     view = host.show(skip_connection)
     view.run_to("Accumulated")
@@ -33,6 +34,7 @@ def test_why_versions_state_and_what_changed_are_told_of_the_position(host: Host
     expect(state).to_contain_text("a_grad@1, the gradient of a@0")
 
 
+@everywhere
 def test_a_check_is_a_light_with_the_numbers_behind_it(host: Host) -> None:
     view = host.show(skip_connection)
     view.run_to("Accumulated")

@@ -305,6 +305,7 @@ LEFT_AT = """said => window.jupyterapp.shell.currentWidget.content.widgets[0].mo
 """Whether the output of the first cell, as it is saved, says where it was left."""
 
 
+@pytest.mark.slow
 def test_a_saved_notebook_finds_its_session_after_a_reload_and_without_a_kernel_shows_a_picture(lab: LabPage) -> None:
     lab.open_cells(SESSION + "session.step()\nsession")
     lab.run_cells(1)

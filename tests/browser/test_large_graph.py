@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from gradviz.drawing.nesting import Nesting
-from tests.browser.hosts import Host, JupyterHost, recorded, with_kernels
+from tests.browser.hosts import Host, JupyterHost, on_a_page, recorded, with_kernels
 from tests.browser.programs import large, large_loop, skip_connection
 from tests.browser.test_accessibility import in_both_themes, violations
 from tests.browser.view import View, box
@@ -248,7 +248,7 @@ def test_the_table_stays_when_another_recording_is_shown(host: JupyterHost) -> N
     expect(view.drawing).to_be_visible()
 
 
-@pytest.mark.parametrize("host_of_run", ["page"], indirect=True)
+@on_a_page
 def test_at_800_pixels_the_table_needs_no_scrolling_sideways(host: Host) -> None:
     host.set_width(800)
     view = host.show(skip_connection)
@@ -264,7 +264,7 @@ def test_at_800_pixels_the_table_needs_no_scrolling_sideways(host: Host) -> None
         assert box(cell)[0] + box(cell)[2] <= left + width
 
 
-@pytest.mark.parametrize("host_of_run", ["page"], indirect=True)
+@on_a_page
 def test_a_step_lays_the_page_out_hardly_more_than_once(host: Host) -> None:
     view = host.show(skip_connection)
     view.press("ArrowRight")

@@ -6,7 +6,7 @@ from itertools import chain, product
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.hosts import Host, on_a_page, recorded
+from tests.browser.hosts import Host, everywhere, on_a_page, recorded
 from tests.browser.programs import large, skip_connection
 from tests.browser.view import BOXES, View, box
 
@@ -65,6 +65,7 @@ def panes(view: View) -> dict[str, tuple[float, float, float, float]]:
     return {name: box(view.root.get_by_role("region", name=name)) for name in PANES}
 
 
+@everywhere
 def test_it_follows_the_theme_while_it_is_shown(host: Host) -> None:
     view = host.show(skip_connection)
     view.run_to("Accumulated")

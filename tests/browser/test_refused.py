@@ -3,11 +3,10 @@
 import re
 
 import numpy as np
-import pytest
 from playwright.sync_api import expect
 
 import gradviz
-from tests.browser.hosts import Host, JupyterHost, with_kernels
+from tests.browser.hosts import Host, JupyterHost, everywhere, on_a_page, with_kernels
 from tests.drawing.nested import Built, workspace
 
 
@@ -21,6 +20,7 @@ def relu_in_place() -> Built:
     return net, ["loss"], workspace({"x": np.ones((2, 3)), "w": np.ones((4, 3)), "b": np.zeros(4)})
 
 
+@everywhere
 def test_who_overwrote_which_version_is_marked_and_told(host: Host) -> None:
     view = host.show(relu_in_place)
     view.press("End")
@@ -63,7 +63,7 @@ def test_hand_out_saves_a_page_beside_the_notebook_and_links_to_it(host: Jupyter
     opened.value.close()
 
 
-@pytest.mark.parametrize("host_of_run", ["page"], indirect=True)
+@on_a_page
 def test_a_page_without_a_kernel_offers_neither(host: Host) -> None:
     view = host.show(relu_in_place)
     view.press("End")

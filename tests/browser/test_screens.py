@@ -1,6 +1,6 @@
 """Every lesson on the screens that people have: text that can be read at each step, and a widget that fits.
 
-This takes minutes, and runs by `bash tests/run screens`.
+This takes minutes, and runs by `bash tests/run slow`.
 """
 
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.browser.jupyter_server import REPOSITORY
 from tests.browser.lab_page import LabPage
 from tests.browser.view import View, ask, box, seen
 
-pytestmark = pytest.mark.screens
+pytestmark = pytest.mark.slow
 
 READABLE, FAR = 11, 16
 """Pixels of the smallest text at rest, and of that for a projector."""

@@ -4,9 +4,11 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.hosts import Host, recorded
+from tests.browser.hosts import Host, everywhere, recorded
 from tests.browser.programs import skip_connection
 from tests.browser.view import box
+
+pytestmark = everywhere
 
 END = len(recorded(skip_connection))
 

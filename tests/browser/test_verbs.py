@@ -7,7 +7,7 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 import gradviz
-from tests.browser.hosts import TWO_FRAMES, Host, recorded
+from tests.browser.hosts import TWO_FRAMES, Host, everywhere, recorded
 from tests.browser.programs import gated
 from tests.browser.view import box
 
@@ -43,6 +43,7 @@ def leads_to(verb: str) -> int:
     return session.position
 
 
+@everywhere
 def test_every_verb_leads_where_python_leads_by_key_and_by_button(host: Host) -> None:
     view = host.show(gated)
     view.inspector.get_by_role("tab", name="Breakpoints").click()
