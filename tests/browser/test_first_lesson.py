@@ -24,4 +24,3 @@ def test_the_lesson_runs_and_moves_in_python_and_in_its_widget_are_one(lab: LabP
     expect(view.narration).to_contain_text("SoftmaxWithLoss #6")
     lab.run_rest_from(6)
     expect(lab.notebook.locator(".jp-RenderedImage img").first).to_be_attached()
-    lab.shot("end")

@@ -10,4 +10,3 @@ def test_gradviz_lab_opens_the_first_demo(gradviz_lab: LabPage) -> None:
     gradviz_lab.page.goto(gradviz_lab.server.opened_in_browser())
     gradviz_lab.wait_until_ready()
     expect(gradviz_lab.page.locator(".jp-mod-current .lm-TabBar-tabLabel", has_text=FIRST_DEMO)).to_be_visible()
-    gradviz_lab.shot("opened")

@@ -66,13 +66,8 @@ def test_the_line_of_the_current_operator_is_marked_while_one_steps(
     view.run_to("x_grad")
     expect(marked(lab, "backward")).to_have_text([tanh])
     assert lab.notebook.locator(".jp-WindowedPanel-outer").evaluate("pane => pane.scrollTop") == scrolled
-    lab.shot("backward")
     run_command(lab, "Gradients: Show the Current Line")
     expect(marked(lab, "backward")).to_be_in_viewport()
-    lab.page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})")
-    expect(lab.page.locator("body[data-jp-theme-light='false']")).to_have_count(1)
-    lab.shot("dark")
-    lab.page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Light'})")
 
 
 def test_a_line_is_run_to_and_broken_on_in_its_cell_and_unmarked_once_it_reads_otherwise(lab: LabPage) -> None:
@@ -136,4 +131,3 @@ def test_an_open_file_shows_the_line_that_it_called_an_operator_on(lab: LabPage)
         "window.jupyterapp.commands.execute('docmanager:open', {path: 'parts.py', options: {mode: 'split-bottom'}})"
     )
     expect(lab.page.locator(".jp-FileEditor .gradviz-lab-forward")).to_have_text('    net.Sum(["a", "a"], "s")')
-    lab.shot("file")

@@ -66,7 +66,6 @@ def test_the_side_panel_and_shortcuts_move_the_session_of_the_notebook_until_its
     panel.get_by_role("button", name="Step", exact=True).click()
     lab.page.keyboard.press("ArrowRight")
     expect(panel).to_contain_text("event 3 /")
-    lab.shot("light")
     lab.run_cells_from(3, 3)
     expect(lab.output(3)).to_contain_text("3")
     lab.page.get_by_role("button", name="Restart the kernel", exact=True).click()
@@ -126,7 +125,6 @@ def test_panel_and_commands_follow_the_widget_clicked_or_displayed_last_and_neve
     panel.get_by_role("button", name="Step", exact=True).click()
     expect(panel).to_contain_text("event 1 /")
     widgets[0].expect_at(2)
-    lab.shot("light")
 
 
 def run_command(lab: LabPage, label: str) -> None:
@@ -159,11 +157,6 @@ def test_toolbar_menus_and_status_bar_lead_to_the_session_and_say_where_it_stand
     expect(status).to_have_text(re.compile("^∇ 0 / "))
     open_menu(lab, "Run", "Gradients", "Step").first.click()
     expect(status).to_have_text(re.compile("^∇ 1 / "))
-    lab.shot("light")
-    open_menu(lab, "Run", "Gradients", "Step").first.hover()
-    lab.shot("menu")
-    lab.page.keyboard.press("Escape")
-    lab.page.keyboard.press("Escape")
 
 
 def test_a_session_is_saved_as_a_recording_a_page_and_a_notebook_and_says_why_where_it_cannot(lab: LabPage) -> None:
@@ -174,7 +167,6 @@ def test_a_session_is_saved_as_a_recording_a_page_and_a_notebook_and_says_why_wh
         open_menu(lab, "File", "Gradients", f"Save as {form}").click()
         dialog = lab.page.get_by_role("dialog")
         expect(dialog.get_by_role("textbox")).to_have_value(name)
-        lab.shot(f"save-{form}")
         dialog.get_by_role("button", name="Save").click()
         expect(notifications(lab)).to_contain_text(f"Saved as {folder / name}")
     assert gradviz.load(folder / "twice.gradviz.json").name == "twice"
@@ -195,7 +187,6 @@ def test_a_tile_of_the_launcher_opens_a_copy_of_the_lessons(lab: LabPage) -> Non
     lab.page.locator(".jp-LauncherCard", has_text="Lessons").click(timeout=START)
     lab.wait_until_ready()
     expect(lab.notebook).to_contain_text("backward pass")
-    lab.shot("light")
     assert (lab.server.root / "gradviz-demos" / "01-first-backward-pass.ipynb").is_file()
 
 
@@ -228,7 +219,6 @@ def test_in_a_narrow_side_panel_everything_can_be_read_and_pressed_and_is_answer
     for shown, keys in {"graph": "", "table": "g", "teaching": "gt"}.items():
         view.press(*keys)
         assert view.root.evaluate(TOO_WIDE) == [], shown
-        lab.shot(f"narrow-{shown}")
         view.press("l")
         for tab in TABS:
             content = view.open_tab(tab)
@@ -237,7 +227,6 @@ def test_in_a_narrow_side_panel_everything_can_be_read_and_pressed_and_is_answer
             assert box(view.inspector.get_by_role("tab", name=tab))[0] >= box(view.inspector)[0]
         assert panel.evaluate("panel => panel.scrollWidth <= panel.clientWidth")
         assert view.narration.locator(".gv-spoken").evaluate("text => text.clientHeight % 20") == 0
-        lab.shot(f"narrow-{shown}-inspector")
 
 
 @pytest.fixture
@@ -271,14 +260,12 @@ def test_a_double_click_opens_a_recording_and_of_a_file_that_cannot_be_read_it_s
     expect(document).to_contain_text("event 0 /")
     document.get_by_role("button", name="Step", exact=True).click()
     expect(document).to_contain_text("event 1 /")
-    lab.shot("document")
     document.get_by_label("Run to").fill("Deduplicated")
     document.get_by_label("Run to").press("Enter")
     inspector = document.get_by_role("region", name="Inspector")
     expect(inspector).to_contain_text("rows of the gradient of table@0")
     expect(inspector.get_by_role("row", name="after")).to_contain_text("2 rows")
     expect(inspector).to_contain_text("As a dense array the gradient is the same.")
-    lab.shot("merge")
     for number, words in enumerate(damaged):
         lab.page.locator(".jp-DirListing-item", has_text=f"{number}.gradviz.json").dblclick()
         alert = lab.page.locator(".jp-Document:visible").get_by_role("alert")
@@ -327,10 +314,8 @@ def test_a_saved_notebook_finds_its_session_after_a_reload_and_without_a_kernel_
     expect(output).to_contain_text("twice: event 2 of")
     expect(output.get_by_text("Run this cell to step on.")).to_be_visible()
     expect(output.get_by_text("Error displaying widget")).to_be_hidden()
-    lab.shot("light")
     lab.page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})")
     expect(output.locator("img.gradviz-lab-dark")).to_be_visible()
-    lab.shot("dark")
     lab.page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Light'})")
     expect(output.locator("img.gradviz-lab-light")).to_be_visible()
     # The renderer of widgets, which waits behind the picture, tells the console that it found none.

@@ -40,7 +40,6 @@ def test_cells_run_operators_one_by_one_and_the_widget_follows(lab: LabPage) -> 
     lab.run_cells_from(4, 4)
     expect(lab.output(4)).to_contain_text("MulGradient #1")
     expect(view.narration).to_contain_text("The backward pass is whole")
-    lab.shot("end")
 
 
 def test_the_widget_runs_what_is_next_where_the_pass_stands_still(lab: LabPage) -> None:
@@ -63,7 +62,6 @@ def test_the_widget_runs_what_is_next_where_the_pass_stands_still(lab: LabPage) 
     lab.run_cells_from(3, 3)
     expect(view.position).to_contain_text("event 9 / 9")
     expect(view.root.locator(".gv-line.gv-stale")).to_have_text(re.compile("b@0.*stale"))
-    lab.shot("stale")
     view.press("End")
     expect(view.narration).to_contain_text("The backward pass is whole")
     lab.run_cells_from(4, 4)
