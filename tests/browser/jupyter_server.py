@@ -72,7 +72,8 @@ class JupyterServer:
         assert self._process is not None
         try:
             self.request("POST", "/api/shutdown")
-            self._process.wait(timeout=60)
+            with contextlib.suppress(subprocess.TimeoutExpired):  # it waits for kernels that a busy machine ends slowly
+                self._process.wait(timeout=60)
         finally:
             self._process.kill()
             self._process.wait()
