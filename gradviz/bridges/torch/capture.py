@@ -22,7 +22,7 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from .flow import MOST_STEPS, Around, Call, Flow, calls_in, forget, those
-from .graph import Graph, Tensor, applied, is_function, next_number, number_of
+from .graph import Graph, Tensor, applied, next_number, number_of
 
 Module = torch.nn.Module
 
@@ -180,10 +180,10 @@ def whole(module: Module) -> Module:
 def captures(graph: Graph) -> dict[Node, capture]:
     """Of the operators of a graph that were called inside of a capture, the capture."""
     found: dict[Node, capture] = {}
-    numbers = [(number_of(node), node) for node in graph.found]
+    numbers = {node: number_of(node) for node in graph.found}
     for one in reversed(REMEMBERED):
         inside = one.numbers
-        found = {node: one for number, node in numbers if number in inside} | found
+        found = {node: one for node, number in numbers.items() if number in inside} | found
         if len(found) == len(numbers):
             break
     return found
@@ -191,7 +191,7 @@ def captures(graph: Graph) -> dict[Node, capture]:
 
 def tensors_on(graph: Graph, captured: Mapping[Node, capture]) -> list[Tensor]:
     """What operators of a graph returned and is still there: captures know theirs, others are looked for among all."""
-    if len(captured) == len(graph.found) and not any(map(is_function, graph.found)):
+    if len(captured) == len(graph.found) and not graph.functions:
         tensors = [tensor for one in set(captured.values()) for tensor in one.tensors()]
     else:
         tensors = [one for one in gc.get_objects() if issubclass(type(one), Tensor)]

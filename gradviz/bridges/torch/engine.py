@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
 from weakref import ref
@@ -111,7 +111,7 @@ class Pass:
         self.graph = Graph(self._roots)
         self.keep = reference if store is None else Copies(store).keep
         self._leaves = {node: reference(leaf) for node, leaf in self.graph.leaves.items()}
-        self._saved = {node: list(self._kept(node, lets_go=write)) for node in self.graph.found}
+        self._saved = self._kept(lets_go=write)
         self._captured = captures(self.graph)
         self._starts = list(map(reference, self._roots))
         # To look for those that no capture knows takes long, and is not needed where gradients are written anyway.
@@ -127,12 +127,17 @@ class Pass:
             for root, own in zip(self._roots, given, strict=True)
         ]
 
-    def _kept(self, node: Node, *, lets_go: bool) -> Iterator[KeptSaved]:
-        """What an operator has kept; `lets_go`: until its node has run."""
-        for name, tensor, of in saved_by(node, self.graph.output_of):
-            is_leaf = of is not None and of.node in self.graph.leaves
-            keep = self.keep if lets_go and not is_leaf else reference
-            yield KeptSaved(name, keep(tensor), of, id(tensor))
+    def _kept(self, *, lets_go: bool) -> dict[Node, list[KeptSaved]]:
+        """What operators have kept, of those that have; `lets_go`: until their nodes have run."""
+        found: dict[Node, list[KeptSaved]] = {}
+        output_of, leaves = self.graph.output_of, self.graph.leaves
+        for node in self.graph.found:
+            if saved := saved_by(node, output_of):
+                found[node] = kept = []
+                for name, tensor, of in saved:
+                    keep = self.keep if lets_go and (of is None or of.node not in leaves) else reference
+                    kept.append(KeptSaved(name, keep(tensor), of, id(tensor)))
+        return found
 
     def run(self, notes: Notes | None = None, stand: Stand | None = None) -> Notes:
         """Let the engine go backward; the arguments are those of `run`."""

@@ -117,9 +117,14 @@ class Graph:
         return {node: number for number, node in enumerate(self.nodes)}
 
     @cached_property
+    def functions(self) -> list[Node]:
+        """Those of Functions that somebody wrote in Python."""
+        return list(filter(is_function, self.found))
+
+    @cached_property
     def checkpoints(self) -> list[Node]:
         """Those that run a backward pass of their own inside."""
-        return [node for node in self.found if node.name() == CHECKPOINT]
+        return [node for node in self.functions if node.name() == CHECKPOINT]
 
     @cached_property
     def outputs(self) -> dict[Node, int]:
@@ -143,24 +148,25 @@ def output_of(tensor: Tensor) -> Output:
     return Output(node, tensor.output_nr)
 
 
-def saved_by(node: Node, output_of: Callable[[Tensor], Output] = output_of) -> Iterator[Saved]:
+def saved_by(node: Node, output_of: Callable[[Tensor], Output] = output_of) -> list[Saved]:
     """The tensors that an operator has kept and that nobody has written into since; `output_of` tells what they are.
 
     Those that a hook packed are left out: to unpack them may compute them again.
     """
-    for (name, _, unpacked), packed in _packed(node):
-        if _is_hooked(packed):
-            continue
+    kept: list[Saved] = []
+    for name, packed, unpacked in _saves(type(node)):
         try:
-            found = unpacked(node)
-        except RuntimeError:  # by what was overwritten, or freed
+            found = None if _is_hooked(packed(node)) else unpacked(node)
+        except (RuntimeError, AttributeError):  # by what was overwritten, or freed
             continue
         if isinstance(found, Tensor):
-            yield Saved(name, found, output_of(found) if found.requires_grad else None)
+            kept.append(Saved(name, found, output_of(found) if found.requires_grad else None))
             continue
         for number, tensor in enumerate(found or ()):
             if tensor is not None:
-                yield Saved(f"{name}.{number}", tensor, output_of(tensor) if tensor.requires_grad else None)
+                of = output_of(tensor) if tensor.requires_grad else None
+                kept.append(Saved(f"{name}.{number}", tensor, of))
+    return kept
 
 
 class Raw(NamedTuple):
@@ -224,9 +230,9 @@ def _packed(node: Node) -> Iterator[tuple[Save, Sequence[Any]]]:
         yield save, packed if isinstance(packed, (list, tuple)) else (packed,)
 
 
-def _is_hooked(packed: Sequence[Any]) -> bool:
-    """Whether to unpack it may compute it again."""
-    for one in packed:  # noqa: SIM110, in each operator that is recorded
+def _is_hooked(packed: Any) -> bool:
+    """Whether to unpack it, or one of several, may compute it again."""
+    for one in packed if isinstance(packed, (list, tuple)) else (packed,):
         if one is not None and getattr(one, "unpack_hook", packed) is not None:
             return True
     return False
@@ -271,7 +277,8 @@ def rows_of(tensor: Tensor) -> tuple[Tensor, Tensor]:
 
 def hooks_of(tensor: Tensor) -> list[Callable[..., Any]]:
     """The hooks of a tensor, in the order in which they run."""
-    return list((getattr(tensor, "_backward_hooks", None) or {}).values())
+    hooks = getattr(tensor, "_backward_hooks", None)
+    return list(hooks.values()) if hooks else []
 
 
 def version_of(tensor: Tensor) -> int:

@@ -93,8 +93,9 @@ def called_in(frame: FrameType | None, graph: Graph, captured: Iterable[capture]
 
     def call(tensors: Iterable[tuple[str, Tensor]]) -> None:
         for name, tensor in tensors:
-            node = tensor.grad_fn
-            place = graph.ends.get(id(tensor)) if node is None else Output(node, tensor.output_nr)
+            place = graph.ends.get(id(tensor))
+            if place is None and (node := tensor.grad_fn) is not None:
+                place = Output(node, tensor.output_nr)
             if place is not None:
                 outputs.setdefault(place, name)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import perf_counter
+from types import MethodType
 from typing import Any, NamedTuple
 
 from torch.autograd.graph import Node
@@ -146,26 +147,22 @@ class Notes:
         """The gradients that were asked for."""
         return {one.output: one.arrived for one in self.happened if isinstance(one, Returned)}
 
-    def of(self, node: Node) -> Callable[[Gradients, Gradients], None]:
-        """To be called when a node has run."""
-        is_plain, limits = self._keep is reference, self._limits
-
-        def note(sent: Gradients, arrived: Gradients) -> None:
-            if self._task != task():
-                return
-            try:
-                written = [-1 if one is None else one._version for one in (*sent, *arrived)]
-            except (RuntimeError, AttributeError):  # by one of inference mode, which does not count
-                written = []
-            now = perf_counter()
-            self._noted.append((node, sent, arrived, written, now))
-            if not (is_plain and written):
-                self._read()
-                self._before = perf_counter()
-            if limits is not None and (limits.interrupts.is_asked or now > limits.pace.due):
-                self._look_up(node, limits)
-
-        return note
+    def note(self, node: Node, sent: Gradients, arrived: Gradients) -> None:
+        """A node has run."""
+        if self._task != task():
+            return
+        try:
+            written = [-1 if one is None else one._version for one in (*sent, *arrived)]
+        except (RuntimeError, AttributeError):  # by one of inference mode, which does not count
+            written = []
+        now = perf_counter()
+        self._noted.append((node, sent, arrived, written, now))
+        if self._keep is not reference or not written:
+            self._read()
+            self._before = perf_counter()
+        limits = self._limits
+        if limits is not None and (limits.interrupts.is_asked or now > limits.pace.due):
+            self._look_up(node, limits)
 
     def _read(self) -> None:
         """Make visits of what was noted."""
@@ -264,8 +261,9 @@ def watched(
     try:
         for root in graph.roots:
             handles.append(root.node.register_prehook(notes.begin))
+        note = notes.note
         for node in graph.found:
-            handles.append(node.register_hook(notes.of(node)))
+            handles.append(node.register_hook(MethodType(note, node)))  # one object, where a closure is several
         if write:
             for node, leaf in graph.leaves.items():
                 before, after = notes.of_leaf(node, leaf)
