@@ -202,9 +202,7 @@ class Live:
     def _newest(self) -> Session:
         session = Session(None, self._happened())
         session.finish()
-        going = weakref.ref(self)
-        # Once more has happened it is not the newest any more.
-        session._pass = lambda: one if (one := going()) is not None and one._session is session else None
+        session._pass = weakref.ref(self)
         return session
 
     def __repr__(self) -> str:

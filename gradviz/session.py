@@ -172,7 +172,8 @@ class Session(Shown):
     def live(self) -> Advancing | None:
         """The `gradviz.Live` of which this is the newest session; None: nothing more happens."""
         going = self._pass()
-        return None if going is None or going.next is None else going
+        # Once more has happened, another session is the newest.
+        return None if going is None or going.next is None or going.session is not self else going
 
     def trace(self) -> Trace:
         """The trace document with its graph, breakpoints and watches."""

@@ -13,7 +13,15 @@ from ..debugger.document import Trace
 
 
 class Advancing(Protocol):
-    """A pass that stands still and goes on as verbs say; `next`: what is next, None: it is over."""
+    """A pass that stands still and goes on as verbs say.
+
+    Attributes:
+        session: what has happened so far.
+        next: what is next; None: it is over.
+    """
+
+    @property
+    def session(self) -> Shown: ...
 
     @property
     def next(self) -> str | None: ...
