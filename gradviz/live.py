@@ -13,6 +13,7 @@ from .debugger.document import BreakpointEntry
 from .debugger.journal import ChangeablePass, LivePass, live_any
 from .debugger.steering import bad_argument
 from .gradient import Ys
+from .notebook.pausing import pause
 from .program import GradvizError
 from .program.errors import shorten
 from .program.events import Event
@@ -114,6 +115,11 @@ class Live:
         self._passed = len(self._look())
         return self._session
 
+    async def pause(self) -> Event | None:
+        """Let the cell wait here until a person presses Continue cell: ``await live.pause()``, see `Session.pause`."""
+        await pause(self._session)
+        return self._session.event
+
     def break_on(self, on: str, **options: Any) -> Breakpoint:
         """Set a breakpoint in what has happened and is to come; the arguments are those of `Session.break_on`."""
         is_expected = isinstance(on, str) and not self._session.is_target(on) and self._engine.is_to_come(on)
@@ -188,7 +194,7 @@ class Live:
     def _look(self) -> Session:
         """A session over what has happened by now."""
         before, self._session = self._session, self._newest()
-        self._session.marks = before.marks
+        self._session.marks, self._session.wait = before.marks, before.wait
         if notebook.kernel_shell() is not None:
             from .notebook.display import hand_over  # takes its time to import
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack, overload
 import msgspec
 
 from . import bridges, notebook
-from .debugger import Recording
+from .debugger import CursorError, Recording
 from .debugger.document import MOST_EVENTS, Trace, decode_with_events, encode, encode_packed
 from .debugger.journal import Budget, Folder, Progress, record_any
 from .debugger.steering import unpacked_recording
@@ -23,8 +23,10 @@ from .gradient import Ys
 from .net import Net
 from .notebook import ANSWERS, BUDGET
 from .notebook.files import write_whole
+from .notebook.pausing import pause
 from .notebook.progress import shown_progress
 from .notebook.session_protocol import Advancing, Shown
+from .notebook.wait import Wait
 from .program import Gradient, GradientSlice, NetDef, NetError, Operator
 from .program.events import Aggregator, Event
 from .program.operator import parts_of
@@ -52,6 +54,7 @@ class Session(Shown):
 
     Attributes:
         id: a short string that tells this session from others of the kernel.
+        wait: whether a cell waits at this session, see `pause`; ``wait.end()`` lets it go on.
     """
 
     def __init__(
@@ -59,6 +62,7 @@ class Session(Shown):
     ) -> None:
         super().__init__(trace, recording, told)
         self.id = os.urandom(4).hex()
+        self.wait = Wait()
         self._part: Trace | None = None
         self._options: dict[str, Any] = {}
         self._ssa: Session | None = None
@@ -256,6 +260,35 @@ class Session(Shown):
 
         trace = self._trace if len(self) <= MOST_SHOWN else self.view()
         return digraph(trace, self.position, theme or LIGHT, opened, plumbing=plumbing)
+
+    async def pause(self, when: str | None = None) -> Event | None:
+        """Let the cell wait here until a person presses Continue cell: ``await session.pause()``.
+
+        Meanwhile the widget, which the cell shows, and the side panel steer this session. Returns the event at which
+        it stands then. To interrupt the kernel ends the wait too. In a function, that has to be an ``async def``, which
+        the cell awaits. Where no person is at a notebook, as in a script, it does not wait, and a warning says why.
+
+        Args:
+            when: wait only where an event from here on fits, and move there: a target of `run_to`, as ``"norm > 100"``,
+                ``"NaN"`` or ``"Accumulated"``.
+
+        Raises:
+            GradvizError: ``is_paused``: a cell waits here already. ``old_kernel``: an ipykernel before 7.4.
+            CursorError, ConditionError: `when` is no target.
+        """
+        if when is None or self._finds(when):
+            await pause(self)
+        return self.event
+
+    def _finds(self, target: str) -> bool:
+        """Move to the next event that a target names; False: there is none."""
+        try:
+            self.run_to(target)
+        except CursorError:
+            if not self.is_target(target):
+                raise
+            return False
+        return True
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         from .notebook.display import mimebundle

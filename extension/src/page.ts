@@ -20,14 +20,8 @@ function loneModel(state: State, answering: () => Promise<Answering>) {
     set: (name, value) => void (state[name] = value),
     on: (name, listener) => void listeners.set(name, listener),
     off: () => undefined,
-    save_changes: () => undefined,
     send(message) {
-      const question = message as unknown as Question;
-      if (question.question === "stand") {
-        state.position = question.position;
-        return hear({ id: message["id"], blocks: [], data: null });
-      }
-      const reply = answering().then((answer) => answer(question));
+      const reply = answering().then((answer) => answer(message as unknown as Question));
       const damaged = (error: unknown) => ({ problem: `The answers in this page are damaged: ${messageOf(error)}.`, ways_out: [] });
       void reply.catch(damaged).then((found) => hear({ id: message["id"], ...found }));
     },

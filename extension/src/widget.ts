@@ -1,20 +1,29 @@
 // The notebook widget: an anywidget module around the debugger.
 
-import { createLine, KERNEL_GONE, type Ask, type Question, type Reply } from "./model/answers/asking";
+import { createLine, type Reply } from "./model/answers/asking";
 import { parseTrace } from "./model/document/parse";
+import { mismatch } from "./model/schema/protocol";
 import { allLines } from "./model/recording/lines";
 import type { Marks } from "./model/schema";
 import { messageOf, readMarks } from "./model/schema/reader";
 import { element } from "./views/elements/dom";
 import { counted } from "./views/elements/numbers";
 import { createDebugger, type DebuggerView } from "./views/shell/debugger";
-import { createLostNotice, createPatience, RESTED, type LostNotice, type Patience, type Rested } from "./views/shell/notices";
+import { createLostNotice, createPatience, RESTED, type Patience, type Rested } from "./views/shell/notices";
 
 /** What the model holds: the traits of the same names in Python. */
 export interface State {
   trace: string;
   position: number;
   marks: Marks | null;
+  /** The id of the session. */
+  session?: string;
+  /** What Python speaks. */
+  protocol?: number;
+  /** Whether a cell waits at the session. */
+  waits?: boolean;
+  /** The name of this page for what is told from it; it is not in Python. */
+  page?: string;
 }
 
 /** The event that tells the element of the widget that it shows a debugger now. */
@@ -29,7 +38,6 @@ export interface Model {
   set<K extends keyof State>(name: K, value: State[K]): void;
   on(name: string, listener: (content?: unknown) => void): void;
   off(name: string, listener: (content?: unknown) => void): void;
-  save_changes(): void;
   /** Sends a message to the kernel. */
   send(message: Record<string, unknown>): void;
   /** Whether there is no kernel: nobody has more than the document. */
@@ -37,14 +45,22 @@ export interface Model {
 }
 
 function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
-  const lost = createLostNotice(el, () => line.cut());
+  const lost = createLostNotice(el, () => {
+    line.cut();
+    showWait();
+  });
+  const position = onceAFrame((to: number) => report("position", to));
+  /** How many moves were made here of which the kernel has not said yet that it made them, too. */
+  let ahead = 0;
   const line = createLine((message) => {
     // Whatever is asked comes behind the steps that led there.
-    position.tell();
+    position.flush();
     if (lost.isLost) throw new Error("the kernel is gone");
     model.send(message);
   });
-  const position = createPosition((question) => line.ask(question), lost, follow);
+  const differs = element("div", { class: "gv-lost", role: "status" }, model.isAlone ? "" : mismatch("widget", model.get("protocol")));
+  const page = model.get("page") ?? Math.random().toString(36).slice(2);
+  model.set("page", page);
   let view: DebuggerView | null = null;
   let rest = 0;
 
@@ -68,7 +84,7 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
       view?.dispose();
       view = null;
       const message = messageOf(error);
-      el.replaceChildren(element("div", { class: "gradviz gv-error", role: "alert" }, message));
+      el.replaceChildren(differs, element("div", { class: "gradviz gv-error", role: "alert" }, message));
     } finally {
       patience.end();
     }
@@ -78,16 +94,15 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     const trace = parseTrace(document);
     if (!view) await patience.say(`Opening ${counted(allLines(trace).length, "operator")} …`);
     if (!isDue()) return;
-    // A page shows first a part and then the whole of one recording; elsewhere a position in the document before means nothing in this one.
-    if (model.isAlone) position.tell();
-    position.cancel();
     if (view) view.setTrace(trace, model.get("position"));
     else {
       const root = element("div");
-      el.replaceChildren(lost.element, root);
-      view = createDebugger(root, trace, model.get("position"), { onPosition: go, onMarks: (marks) => report(model, lost, "marks", marks), ask: line.ask, hasWhole: model.isAlone !== true });
+      el.replaceChildren(lost.element, differs, root);
+      const host = { onPosition: go, onMarks: (marks: Marks) => report("marks", marks), onGoOn: goOn, ask: line.ask, hasWhole: model.isAlone !== true };
+      view = createDebugger(root, trace, model.get("position"), host);
     }
     showMarks();
+    showWait();
     el.dispatchEvent(new Event(SHOWN));
   }
 
@@ -96,10 +111,42 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     restAt(to);
   }
 
-  /** Goes where the kernel is. */
-  function follow(): void {
-    view?.setPosition(model.get("position"));
-    restAt(model.get("position"));
+  function goOn(): void {
+    position.flush();
+    tell({ type: "go_on" });
+  }
+
+  /** Tells the kernel, if there is one. */
+  function tell(message: Record<string, unknown>): void {
+    if (model.isAlone || lost.isLost) return;
+    try {
+      model.send(message);
+    } catch {
+      // What is shown was recorded: stepping goes on without a kernel.
+      lost.tell();
+    }
+  }
+
+  /** What was changed here: other views of this model hear it at once, the kernel and other pages by a message. */
+  function report<K extends keyof State>(name: K, value: State[K]): void {
+    if (name === "position" && !model.isAlone && !lost.isLost) ahead++;
+    model.set(name, value);
+    tell({ type: "change", by: page, session: model.get("session"), state: { [name]: value } });
+  }
+
+  /** What was changed in another page; or here, and where the kernel was on the way matters no more once it has heard all. */
+  function follow(message: unknown): void {
+    const { type, by, state } = (message ?? {}) as { type?: unknown; by?: unknown; state?: Partial<State> };
+    if (type !== "change" || !state) return;
+    if (by === page) {
+      if (state.position === undefined || --ahead > 0) return;
+      ahead = 0;
+    }
+    for (const [name, value] of Object.entries(state)) model.set(name as keyof State, value);
+  }
+
+  function showWait(): void {
+    view?.setWait(!lost.isLost && model.get("waits") === true);
   }
 
   /** Where a kernel tells them; else they are those of the document. */
@@ -109,12 +156,24 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   }
 
   const listeners = Object.entries({
-    "change:trace": () => void showTrace(),
+    "change:trace": () => {
+      // A position in the document before means nothing in this one.
+      position.cancel();
+      ahead = 0;
+      restAt(model.get("position"));
+      void showTrace();
+    },
     "change:position": () => {
-      if (!position.isAhead) follow();
+      if (ahead > 0) return;
+      view?.setPosition(model.get("position"));
+      restAt(model.get("position"));
     },
     "change:marks": showMarks,
-    "msg:custom": line.hear,
+    "change:waits": showWait,
+    "msg:custom": (message?: unknown) => {
+      line.hear(message);
+      follow(message);
+    },
   });
   for (const [name, listener] of listeners) model.on(name, listener);
   void showTrace();
@@ -128,66 +187,29 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   };
 }
 
-function report<K extends keyof State>(model: Model, lost: LostNotice, name: K, value: State[K]): void {
-  try {
-    model.set(name, value);
-    model.save_changes();
-  } catch {
-    // What is shown was recorded: stepping goes on without a kernel.
-    lost.tell();
-  }
-}
-
-/**
- * Tells the kernel the position, at most once a frame; stepping never waits for it.
- *
- * It is told as a question is put: ipywidgets would keep back a change of the model until the kernel has done what it was
- * told before, and a cell that was run meanwhile would come first. Where the kernel was on the way matters no more while
- * the view is ahead of it; once it has heard all, the view goes where it is.
- */
-function createPosition(ask: Ask, lost: LostNotice, follow: () => void) {
+/** Calls with the latest value, at most once a frame: stepping never waits for the kernel. */
+function onceAFrame(act: (value: number) => void) {
   let frame = 0;
   let latest = 0;
-  let isAhead = false;
-  let newest: Question | null = null;
 
-  function tell(): void {
-    if (frame === 0) return;
-    cancelAnimationFrame(frame);
-    frame = 0;
-    const told: Question = { question: "stand", arguments: [], position: latest };
-    newest = told;
-    void ask(told).then((reply) => {
-      if (reply === KERNEL_GONE && !lost.isLost) lost.tell();
-      if (newest !== told || frame !== 0) return;
-      isAhead = false;
-      if ("blocks" in reply) follow();
-    });
-  }
-
-  function later(position: number): void {
-    latest = position;
-    isAhead = true;
-    if (frame === 0) frame = requestAnimationFrame(tell);
-  }
-
-  /** What was not told yet is forgotten, and what the kernel says of what was told. */
   function cancel(): void {
     cancelAnimationFrame(frame);
     frame = 0;
-    newest = null;
-    isAhead = false;
   }
 
-  return {
-    later,
-    tell,
-    cancel,
-    /** Whether the kernel has yet to say that it is where this view is. */
-    get isAhead() {
-      return isAhead;
-    },
-  };
+  /** What waits for its frame does so no more. */
+  function flush(): void {
+    if (frame === 0) return;
+    cancel();
+    act(latest);
+  }
+
+  function later(value: number): void {
+    latest = value;
+    if (frame === 0) frame = requestAnimationFrame(flush);
+  }
+
+  return { later, flush, cancel };
 }
 
 export default { render };

@@ -15,7 +15,7 @@ from ..program.events import Event
 if TYPE_CHECKING:
     from .session_protocol import Shown
 
-__all__ = ["ANSWERS", "BUDGET", "announce", "enable", "kernel_shell", "user_shell"]
+__all__ = ["ANSWERS", "BUDGET", "announce", "enable", "kernel_shell", "request", "user_shell"]
 
 BUDGET = 6_000_000
 """Bytes of JSON that the values in a page may take, before compression."""
@@ -80,9 +80,16 @@ def announce(session: Shown) -> None:
         kernel_channel().announce(session, _running_cell(shell))
 
 
+def request() -> dict[str, Any]:
+    """The message that the kernel is at, mostly one that runs a cell; empty where there is none to be had."""
+    get_parent = getattr(getattr(kernel_shell(), "kernel", None), "get_parent", None)
+    found: dict[str, Any] = get_parent() if get_parent is not None else {}
+    return found
+
+
 def _running_cell(shell: Any) -> int | None:
     """The number of the cell that runs; None: something else does, such as a message of a widget."""
-    get_parent = getattr(getattr(shell, "kernel", None), "get_parent", None)
-    kind = "execute_request" if get_parent is None else get_parent().get("header", {}).get("msg_type")
+    is_kernel = getattr(shell, "kernel", None) is not None
+    kind = request().get("header", {}).get("msg_type") if is_kernel else "execute_request"
     # Some releases of IPython count a cell before they run it, others after: what both do before is to keep its text.
     return len(shell.history_manager.input_hist_parsed) - 1 if kind == "execute_request" else None

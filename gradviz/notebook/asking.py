@@ -6,10 +6,9 @@ or             {"type": "answer", "id", "problem", "ways_out": [...]}
 
 `id` is the view's own, "question" a method of the session, which is asked at "position" and stays where it is. A `Verb`
 moves the session from there, and the answer is what there is to say of that. "save" writes a file, whose name the data
-has, see `saving`; after "to_ssa" the view shows the session that this gives; "stand" takes the session to the position
-and no more; "advance" lets a pass go on that stands still, by the verb that is its first argument; of "still" the data
-are the `forms` that stay in the output where no widget lives, and the session stays where it is. Blocks are rows of
-JSON:
+has, see `saving`; after "to_ssa" the view shows the session that this gives; "advance" lets a pass go on that stands
+still, by the verb that is its first argument; of "still" the data are the `forms` that stay in the output where no
+widget lives, and the session stays where it is. Blocks are rows of JSON:
 ["paragraph", text, is_title], ["bullets", items], ["grid", title, head, rows, foot].
 """
 
@@ -43,7 +42,7 @@ _VERBS = get_args(Verb)
 GOING_ON = ("step", "over", "run_to", "continue_", "finish")
 """Verbs by which a pass goes on that stands still."""
 
-Deed = Literal["save", "to_ssa", "stand", "still", "advance"]
+Deed = Literal["save", "to_ssa", "still", "advance"]
 """Done at the position, to which the session moves; "still" where the session stands."""
 
 
@@ -64,7 +63,6 @@ _METHODS: dict[str, Callable[..., Any]] = {
     **{name: getattr(Cursor, name) for name in (*get_args(Name), *_VERBS)},
     "save": save,
     "to_ssa": lambda session: session.to_ssa(),
-    "stand": lambda session: None,
     "still": forms,
     "advance": advance,
 }

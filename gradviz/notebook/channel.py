@@ -2,18 +2,19 @@
 
 A panel opens a comm of the target "gradviz"; it may do so at any time, several panels at once. Then the kernel sends
 
-    {"type": "sessions", "sessions": [{"id", "label"}]}                  all that there are, the oldest first
-    {"type": "session", "id", "position", "trace": JSON text}            the active one: displayed or chosen last; when
+    {"type": "sessions", "protocol", "sessions": [{"id", "label"}]}      all that there are, the oldest first
+    {"type": "session", "id", "position", "waits", "trace": JSON text}   the active one: displayed or chosen last; when
                                                                          it leaves the part that is shown of a large
                                                                          recording it is sent again
     {"type": "position", "id", "position"}                               it moved
     {"type": "marks", "id", "breakpoints", "watches"}                    other things are marked in it
+    {"type": "wait", "id", "waits"}                                      a cell waits at it, or not any more
     {"type": "none"}                                                     no session is active (any more)
 
 and the panel sends messages of the types position and marks, {"type": "choose", "id"}: make this session the active
-one, and {"type": "ask", "id", "question"}: a question about the active session, whose answer only that panel hears; see
-`asking`. So that a panel need not knock at kernels that know nothing of gradviz, the kernel opens one empty comm of the
-same target with its first session, as a sign.
+one, {"type": "go_on", "id"}: let the cell that waits at it go on, and {"type": "ask", "id", "question"}: a question
+about the active session, whose answer only that panel hears; see `asking`. So that a panel need not knock at kernels
+that know nothing of gradviz, the kernel opens one empty comm of the same target with its first session, as a sign.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ from comm.base_comm import BaseComm
 from ..debugger.document import BreakpointEntry, Marked, Trace, encode
 from ..program.events import Event
 from .asking import Question, reply, shown_after
-from .session_protocol import Shown, follow
+from .session_protocol import PROTOCOL, Shown, follow
+from .wait import Wait
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +58,12 @@ class Mark(msgspec.Struct, frozen=True, tag_field="type", tag="marks"):
 
 class Choose(msgspec.Struct, frozen=True, tag_field="type", tag="choose"):
     """What a panel may say: this session is the active one now."""
+
+    id: str
+
+
+class GoOn(msgspec.Struct, frozen=True, tag_field="type", tag="go_on"):
+    """What a panel may say: let the cell that waits at this session go on."""
 
     id: str
 
@@ -122,7 +130,11 @@ class Channel:
             for end in self._ends:
                 end()
             self._active = weakref.ref(session)
-            self._ends = [follow(session.observe, self._moved), follow(session.observe_marks, self._marked)]
+            self._ends = [
+                follow(session.observe, self._moved),
+                follow(session.observe_marks, self._marked),
+                follow(session.wait.observe, self._waited),
+            ]
         self.tell()
 
     def is_active(self, session: Shown) -> bool:
@@ -138,7 +150,7 @@ class Channel:
         listed = self._list()
         if listed != self._listed:
             self._listed = listed
-            self._send({"type": "sessions", "sessions": listed})
+            self._send(_listing(listed))
         session = self._current()
         active = session.id if session is not None else None
         if active != self._announced:
@@ -151,7 +163,7 @@ class Channel:
         self._panels[panel.comm_id] = panel
         panel.on_msg(lambda message: self._heard(panel, message))
         panel.on_close(lambda _message: self._forget(panel))
-        panel.send({"type": "sessions", "sessions": self._list()})
+        panel.send(_listing(self._list()))
         panel.send(self._introduction(self._current()))
 
     def _forget(self, panel: BaseComm) -> None:
@@ -174,7 +186,7 @@ class Channel:
     def _heard(self, panel: BaseComm, message: dict[str, Any]) -> None:
         data = message.get("content", {}).get("data")
         try:
-            said = msgspec.convert(data, Move | Mark | Choose | Ask)
+            said = msgspec.convert(data, Move | Mark | Choose | GoOn | Ask)
         except msgspec.ValidationError as error:
             logger.warning("A message of the gradviz panel was not understood and is ignored: %s", error)
             return
@@ -195,10 +207,13 @@ class Channel:
             return
         self._speaking = panel
         try:
-            if isinstance(said, Mark):
-                session.marks = Marked(breakpoints=said.breakpoints, watches=said.watches)
-            else:
-                session.move_to(said.position)
+            match said:
+                case Mark():
+                    session.marks = Marked(breakpoints=said.breakpoints, watches=said.watches)
+                case Move():
+                    session.move_to(said.position)
+                case GoOn():
+                    session.wait.end()
         finally:
             self._speaking = None
         if isinstance(said, Move) and session.position != said.position:
@@ -220,6 +235,7 @@ class Channel:
             "type": "session",
             "id": session.id,
             "position": session.position,
+            "waits": session.wait.is_on,
             "trace": encode(self._shown).decode(),
         }
 
@@ -230,6 +246,10 @@ class Channel:
 
     def _marked(self, session: Shown) -> None:
         self._tell_others(session, {"type": "marks", "id": session.id, **session.marks.to_dict()})
+
+    def _waited(self, wait: Wait) -> None:
+        if (session := self._current()) is not None:
+            self._send({"type": "wait", "id": session.id, "waits": wait.is_on})
 
     def _tell_others(self, session: Shown, message: dict[str, Any]) -> None:
         if session.id != self._announced:
@@ -244,6 +264,10 @@ class Channel:
 def kernel_channel() -> Channel:
     """The one channel of this kernel."""
     return Channel()
+
+
+def _listing(sessions: list[dict[str, str]]) -> dict[str, Any]:
+    return {"type": "sessions", "protocol": PROTOCOL, "sessions": sessions}
 
 
 def _whereabouts(session: Shown) -> dict[str, Any]:

@@ -5,13 +5,19 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from . import kernel_shell, user_shell
+from . import kernel_shell, request, user_shell
 from .output import forms
 from .session_protocol import Shown
 from .still import text
 
 _widgets: weakref.WeakKeyDictionary[Shown, Any] = weakref.WeakKeyDictionary()
 """One widget for each session that is shown: showing it again must not copy its trace."""
+
+_runs: weakref.WeakKeyDictionary[Shown, str] = weakref.WeakKeyDictionary()
+"""The run of a cell that showed a session last."""
+
+_paused: dict[str, Any] = {}
+"""The widget that the run of a cell pauses at; of the last run that did."""
 
 
 def mimebundle(session: Shown) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -26,20 +32,60 @@ def mimebundle(session: Shown) -> tuple[dict[str, Any], dict[str, Any]]:
         kernel_channel().activate(session)
     if kernel_shell() is None:
         return {"text/plain": text(session.view(), session.position)}, {}
+    _runs[session] = _run()
     live, metadata = _widget(session)._repr_mimebundle_()
     return live | forms(session), metadata
+
+
+def show_in_cell(session: Shown) -> None:
+    """Show `session` in the output of the cell that runs, where it does not show it yet; in a kernel.
+
+    A loop that pauses shows one session after the other in one widget.
+    """
+    from .channel import kernel_channel
+
+    run = _run()
+    if _runs.get(session) == run:
+        kernel_channel().activate(session)
+        return
+    widget = _paused.pop(run, None)
+    if widget is not None and widget.comm is not None:
+        _give(widget, session)
+    else:
+        from IPython.display import display
+
+        display(session)  # type: ignore[no-untyped-call]
+    _runs[session] = run
+    _paused.clear()
+    _paused[run] = _widget(session)
 
 
 def hand_over(before: Shown, after: Shown) -> None:
     """Let the widget that shows `before` show `after` from now on, and the panels, if they show that."""
     from .channel import kernel_channel
 
-    widget = _widgets.pop(before, None)
+    widget = _widgets.get(before)
     if widget is not None and widget.comm is not None:
-        _widgets[after] = widget
-        widget.show(after)
-    if kernel_channel().is_active(before):
+        _give(widget, after)
+        if before in _runs:
+            _runs[after] = _runs[before]
+    elif kernel_channel().is_active(before):
         kernel_channel().activate(after)
+
+
+def _give(widget: Any, session: Shown) -> None:
+    from .channel import kernel_channel
+
+    for before in [one for one, its in _widgets.items() if its is widget]:
+        del _widgets[before]
+    _widgets[session] = widget
+    widget.show(session)
+    kernel_channel().activate(session)
+
+
+def _run() -> str:
+    """The run of a cell, by the message that asked for it."""
+    return str(request().get("header", {}).get("msg_id"))
 
 
 def _widget(session: Shown) -> Any:

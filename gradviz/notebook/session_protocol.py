@@ -10,6 +10,11 @@ from typing import Any, Protocol
 
 from ..debugger import Cursor
 from ..debugger.document import Trace
+from .wait import Wait
+
+PROTOCOL = 1
+"""Of the messages and the state that Python and its views exchange: the next number where one would not understand the
+other. Views compare it with theirs and say which side is older; see `extension/src/model/schema/protocol.ts`."""
 
 
 class Advancing(Protocol):
@@ -37,9 +42,11 @@ class Shown(Cursor):
 
     Attributes:
         id: short and unique among the sessions of this process.
+        wait: of a cell at this session.
     """
 
     id: str
+    wait: Wait
 
     @property
     @abstractmethod
@@ -72,7 +79,7 @@ class Shown(Cursor):
 
 
 Observe = Callable[[Callable[[Any], None]], Callable[[], None]]
-"""`observe` or `observe_marks` of a session."""
+"""`observe` or `observe_marks` of a session, or `observe` of its wait."""
 
 
 def follow(observe: Observe, callback: Callable[[Any], None]) -> Callable[[], None]:

@@ -11,13 +11,33 @@ import anywidget
 import msgspec
 import traitlets
 
-from ..debugger.document import Marked, encode
+from ..debugger.document import Marked, Trace, encode
 from .asking import Question, reply, shown_after
-from .session_protocol import Shown, follow
+from .session_protocol import PROTOCOL, Shown, follow
+from .wait import Wait
 
 logger = logging.getLogger(__name__)
 
 STATIC = Path(__file__).parent / "static"
+
+
+class Change(msgspec.Struct, frozen=True, tag_field="type", tag="change"):
+    """What a view says: the person changed the position or the marks. All views of all pages hear it.
+
+    It is a message of its own, since a front end sends changed state once while a cell waits and then no more: it waits
+    for the kernel to say that it is idle, which a kernel does not say of what it hears meanwhile.
+    """
+
+    by: str
+    """The page in which it has happened already."""
+    session: str
+    """The one that the view showed: a kernel that was busy hears of it when the widget shows another one."""
+    state: dict[str, Any]
+    """Traits and what they are now."""
+
+
+class GoOn(msgspec.Struct, frozen=True, tag_field="type", tag="go_on"):
+    """What a view says: let the cell that waits go on."""
 
 
 class DebuggerWidget(anywidget.AnyWidget):
@@ -32,18 +52,27 @@ class DebuggerWidget(anywidget.AnyWidget):
 
     trace = traitlets.Unicode().tag(sync=True)
     """The trace document as JSON text; of a large recording the part around the position."""
-    position = traitlets.Int().tag(sync=True)
-    """How many events have happened, 0 to the length of the session, which alone changes it."""
+    position = traitlets.Int().tag(sync=True, echo_update=False)
+    """How many events have happened, 0 to the length of the session; anything else is clamped."""
 
-    marks = traitlets.Dict().tag(sync=True)
+    marks = traitlets.Dict().tag(sync=True, echo_update=False)
     """The breakpoints and watches as the document has them; of malformed ones the session's stay."""
 
+    session = traitlets.Unicode().tag(sync=True)
+    """The id of the session."""
+
+    protocol = traitlets.Int().tag(sync=True)
+    """`PROTOCOL`: the module, which may be of another version than this class, compares it with its own."""
+
+    waits = traitlets.Bool().tag(sync=True)
+    """Whether a cell waits at the session."""
+
     def __init__(self, session: Shown, **traits: Any) -> None:
+        self._length = len(session)
         self._session = weakref.ref(session)
         self._shown = session.view()
-        marks = session.marks.to_dict()
-        super().__init__(trace=encode(self._shown).decode(), position=session.position, marks=marks, **traits)
-        self._ends = [follow(session.observe, self._follow), follow(session.observe_marks, self._follow_marks)]
+        super().__init__(**_state(session, self._shown), protocol=PROTOCOL, **traits)
+        self._observe(session)
         self.on_msg(self._hear)
 
     def show(self, session: Shown) -> None:
@@ -52,12 +81,11 @@ class DebuggerWidget(anywidget.AnyWidget):
             return
         for end in self._ends:
             end()
-        self._session, self._shown = weakref.ref(session), session.view()
+        self._session, self._length, self._shown = weakref.ref(session), len(session), session.view()
         with self.hold_sync():
-            self.trace = encode(self._shown).decode()
-            self.position = session.position
-            self.marks = session.marks.to_dict()
-        self._ends = [follow(session.observe, self._follow), follow(session.observe_marks, self._follow_marks)]
+            for name, value in _state(session, self._shown).items():
+                self.set_trait(name, value)
+        self._observe(session)
 
     def close(self) -> None:
         """Stop following the session and remove the widget from every output."""
@@ -65,6 +93,16 @@ class DebuggerWidget(anywidget.AnyWidget):
         for end in getattr(self, "_ends", ()):
             end()
         super().close()
+
+    def _observe(self, session: Shown) -> None:
+        self._ends = [
+            follow(session.observe, self._follow),
+            follow(session.observe_marks, self._follow_marks),
+            follow(session.wait.observe, self._follow_wait),
+        ]
+
+    def _follow_wait(self, wait: Wait) -> None:
+        self.waits = wait.is_on
 
     def _follow(self, session: Shown) -> None:
         with self.hold_sync():
@@ -78,15 +116,33 @@ class DebuggerWidget(anywidget.AnyWidget):
 
     def _hear(self, _widget: Any, content: Any, _buffers: Any) -> None:
         try:
-            question = msgspec.convert(content, Question)
+            said = msgspec.convert(content, Question | Change | GoOn)
         except msgspec.ValidationError as error:
             logger.warning("A message of the gradviz widget was not understood and is ignored: %s", error)
-        else:
-            session = self._session()
-            answer = reply(session, question)
-            self.send(answer)
-            if shown := shown_after(session, question, answer):
-                self.show(shown)
+            return
+        session = self._session()
+        match said:
+            case Question():
+                answer = reply(session, said)
+                self.send(answer)
+                if shown := shown_after(session, said, answer):
+                    self.show(shown)
+            case Change() if said.session == self.session:
+                self.set_state(said.state)
+                self.send(content)
+            case GoOn() if session is not None:
+                session.wait.end()
+
+    @traitlets.validate("position")
+    def _clamp(self, proposal: dict[str, Any]) -> int:
+        position: int = proposal["value"]
+        return max(0, min(position, self._length))
+
+    @traitlets.observe("position")
+    def _steer(self, change: dict[str, Any]) -> None:
+        session = self._session()
+        if session is not None and session.position != change["new"]:
+            session.move_to(change["new"])
 
     @traitlets.observe("marks")
     def _mark(self, change: dict[str, Any]) -> None:
@@ -97,3 +153,14 @@ class DebuggerWidget(anywidget.AnyWidget):
             session.marks = msgspec.convert(change["new"], Marked)
         except msgspec.ValidationError:
             self._follow_marks(session)
+
+
+def _state(session: Shown, shown: Trace) -> dict[str, Any]:
+    """The traits of a widget over a session."""
+    return {
+        "trace": encode(shown).decode(),
+        "session": session.id,
+        "position": session.position,
+        "marks": session.marks.to_dict(),
+        "waits": session.wait.is_on,
+    }

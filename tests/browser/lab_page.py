@@ -150,8 +150,9 @@ class LabPage:
 
     def close(self) -> None:
         """Ends the kernels that run on the server since this page, so that the next test finds none."""
-        for session in self._sessions() - self._others:
-            self.server.request("DELETE", f"/api/sessions/{session}")
+        # Those on one kernel go together.
+        while sessions := self._sessions() - self._others:
+            self.server.request("DELETE", f"/api/sessions/{sessions.pop()}")
 
     def _sessions(self) -> set[str]:
         return {session["id"] for session in self.server.request("GET", "/api/sessions")}

@@ -3,7 +3,7 @@
 import os
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +41,13 @@ class Kernel:
 
     def send(self, kind: str, **content: Any) -> list[dict[str, Any]]:
         """Send a shell message; returns the iopub messages up to the kernel's being idle again."""
+        return self.answers(self.tell(kind, **content))
+
+    def tell(self, kind: str, **content: Any) -> str:
+        """Send a shell message; returns its id."""
         message = self._client.session.msg(kind, content)
         self._client.shell_channel.send(message)
-        return self._answers(message["header"]["msg_id"])
+        return str(message["header"]["msg_id"])
 
     def run(self, code: str) -> list[dict[str, Any]]:
         """Run a cell; returns its iopub messages. AssertionError if it fails."""
@@ -52,7 +56,19 @@ class Kernel:
         assert not failures, "\n".join(failures[0])
         return messages
 
-    def _answers(self, request: str) -> list[dict[str, Any]]:
+    def begin(self, code: str) -> str:
+        """Run a cell as a person does who can be asked; returns the id of the message."""
+        return self.tell("execute_request", code=code, silent=False, store_history=True, allow_stdin=True)
+
+    def until(self, is_it: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
+        """The iopub messages up to the first that is it."""
+        messages = []
+        while not messages or not is_it(messages[-1]):
+            messages.append(self._client.get_iopub_msg(timeout=TIMEOUT))
+        return messages
+
+    def answers(self, request: str) -> list[dict[str, Any]]:
+        """The iopub messages that a message brings, up to the kernel's being idle again."""
         messages = []
         while True:
             message = self._client.get_iopub_msg(timeout=TIMEOUT)

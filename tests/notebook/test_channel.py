@@ -6,13 +6,15 @@ from typing import Any
 import pytest
 
 from gradviz.debugger.document import decode
+from gradviz.notebook.session_protocol import PROTOCOL
 from tests.notebook.conftest import Kernel, Panel
 
 
 @pytest.fixture
 def shown(kernel: Kernel) -> Kernel:
     """The kernel with a new `session` at its beginning, displayed."""
-    kernel.run("session = debug(); display(session)")
+    # Sessions of other tests that are garbage leave the list now, and not some time later.
+    kernel.run("import gc; session = debug(); display(session); gc.collect();")
     return kernel
 
 
@@ -27,6 +29,7 @@ def test_a_panel_that_comes_late_is_shown_the_session_displayed_last(shown: Kern
     assert (listed["type"], said["type"]) == ("sessions", "session")
     assert said["id"] == value(shown, "session.id") == listed["sessions"][-1]["id"]
     assert decode(said["trace"]).name == "twice"
+    assert listed["protocol"] == PROTOCOL
 
 
 def test_a_panel_follows_steps_in_python(shown: Kernel) -> None:

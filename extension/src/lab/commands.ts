@@ -5,6 +5,7 @@ import type { JupyterFrontEnd } from "@jupyterlab/application";
 import { InputDialog, Notification, type ICommandPalette } from "@jupyterlab/apputils";
 
 import type { Verbs } from "../views/elements/navigation";
+import type { DebuggerView } from "../views/shell/debugger";
 import type { Current } from "./current";
 import { gradvizIcon } from "./icon";
 import { openLessons } from "./lessons";
@@ -15,7 +16,7 @@ export const SHOW_PANEL = "gradviz:show-panel";
 export const LESSONS = "gradviz:lessons";
 const RUN_TO = "gradviz:run-to";
 
-const MOVES: { id: string; label: string; act(verbs: Verbs): void }[] = [
+const MOVES: { id: string; label: string; act(verbs: Verbs): void; isEnabled?(view: DebuggerView): boolean }[] = [
   { id: "gradviz:step", label: "Step", act: (verbs) => verbs.step() },
   { id: "gradviz:back", label: "Step Back", act: (verbs) => verbs.back() },
   { id: "gradviz:over", label: "Step Over", act: (verbs) => verbs.over() },
@@ -24,6 +25,7 @@ const MOVES: { id: string; label: string; act(verbs: Verbs): void }[] = [
   { id: "gradviz:out", label: "Step Out", act: (verbs) => verbs.out() },
   { id: "gradviz:continue", label: "Continue", act: (verbs) => verbs.continue() },
   { id: "gradviz:reverse-continue", label: "Reverse Continue", act: (verbs) => verbs.reverseContinue() },
+  { id: "gradviz:continue-cell", label: "Continue Cell", act: (verbs) => verbs.goOn(), isEnabled: (view) => view.waits },
   { id: "gradviz:restart", label: "Restart", act: (verbs) => verbs.restart() },
   { id: "gradviz:finish", label: "Finish", act: (verbs) => verbs.finish() },
 ];
@@ -58,21 +60,21 @@ export function addCommand({ commands }: JupyterFrontEnd, palette: ICommandPalet
 export function addCommands(app: JupyterFrontEnd, palette: ICommandPalette | null, current: Current): void {
   const { panel } = current;
   const add = (command: Command): void => addCommand(app, palette, command);
-  const isEnabled = (): boolean => current.body?.view != null;
+  const isOn = (is: (view: DebuggerView) => boolean = () => true) => (): boolean => current.body?.view != null && is(current.body.view);
   add({ id: SHOW_PANEL, label: "Show Panel", caption: "Show the gradients of the current notebook", act: () => panel && app.shell.activateById(panel.id) });
-  for (const { id, label, act } of MOVES) {
+  for (const { id, label, act, isEnabled } of MOVES) {
     add({
       id,
       label,
       caption: `${label} in the recording of the gradients`,
-      isEnabled,
+      isEnabled: isOn(isEnabled),
       act() {
         const verbs = current.body?.view?.verbs;
         if (verbs) act(verbs);
       },
     });
   }
-  add({ id: RUN_TO, label: "Run To…", caption: "Go to the next event of a blob, an operator or a kind of event", isEnabled, act: () => askAndRunTo(current) });
+  add({ id: RUN_TO, label: "Run To…", caption: "Go to the next event of a blob, an operator or a kind of event", isEnabled: isOn(), act: () => askAndRunTo(current) });
   for (const [form, { words }] of Object.entries(FORMS)) {
     add({ id: `gradviz:save-${form}`, label: `Save as ${words}…`, caption: `Save the session in use as a ${form}, beside its notebook`, isEnabled: () => current.hasKernel, act: () => panel && save(panel, form as Form) });
   }

@@ -4,7 +4,7 @@
 // comm by asking. Only then a comm of our own is opened, so that kernels that know nothing of gradviz are left alone.
 
 import type { ISessionContext } from "@jupyterlab/apputils";
-import type { Kernel, KernelMessage } from "@jupyterlab/services";
+import { KernelMessage, type Kernel } from "@jupyterlab/services";
 import type { JSONValue } from "@lumino/coreutils";
 import type { IDisposable } from "@lumino/disposable";
 import { Signal } from "@lumino/signaling";
@@ -12,6 +12,7 @@ import { Signal } from "@lumino/signaling";
 import { createLine } from "../model/answers/asking";
 import { parseTrace } from "../model/document/parse";
 import { marksOf } from "../model/filters/marks";
+import { mismatch } from "../model/schema/protocol";
 import type { Marks, Trace } from "../model/schema";
 import { messageOf, readMarks } from "../model/schema/reader";
 
@@ -22,6 +23,8 @@ export interface Session {
   readonly trace: Trace;
   position: number;
   marks: Marks;
+  /** Whether a cell waits at it. */
+  waits: boolean;
 }
 
 /** A session as the chooser has it. */
@@ -32,10 +35,11 @@ export interface Listed {
 
 /** What the kernel says; see gradviz/notebook/channel.py. */
 type Message =
-  | { type: "sessions"; sessions: Listed[] }
-  | { type: "session"; id: string; position: number; trace: string }
+  | { type: "sessions"; protocol?: number; sessions: Listed[] }
+  | { type: "session"; id: string; position: number; waits?: boolean; trace: string }
   | { type: "position"; id: string; position: number }
   | { type: "marks"; id: string; breakpoints: unknown; watches: unknown }
+  | { type: "wait"; id: string; waits: boolean }
   | { type: "none" }
   | { type: "answer" };
 
@@ -46,6 +50,8 @@ export class SessionModel implements IDisposable {
   session: Session | null = null;
   /** Whether another one was chosen, and the kernel has not sent it yet. */
   isWaiting = false;
+  /** What to say where the kernel is of another gradviz that speaks otherwise; empty: it is not. */
+  mismatch = "";
   /** Why the session that the kernel sent cannot be shown, empty if it can. */
   problem = "";
   /** Other sessions to choose from. */
@@ -56,6 +62,8 @@ export class SessionModel implements IDisposable {
   readonly moved = new Signal<this, number>(this);
   /** Other things are marked in the session. */
   readonly marked = new Signal<this, Marks>(this);
+  /** A cell waits at the session, or not any more. */
+  readonly waited = new Signal<this, boolean>(this);
   /** Questions about the session go out here. */
   readonly line = createLine((question) => this.put(question));
 
@@ -67,6 +75,16 @@ export class SessionModel implements IDisposable {
     context.kernelChanged.connect(this.onKernelChanged, this);
     context.statusChanged.connect(this.onStatusChanged, this);
     this.attach(context.session?.kernel ?? null);
+  }
+
+  /** The kernel that it looks at; empty: there is none. */
+  get kernelId(): string {
+    return this.kernel?.id ?? "";
+  }
+
+  /** Whether it cannot hear its kernel: of several notebooks on one, JupyterLab lets one do that. */
+  get isDeaf(): boolean {
+    return this.kernel !== null && !this.kernel.handleComms;
   }
 
   get isDisposed(): boolean {
@@ -92,6 +110,11 @@ export class SessionModel implements IDisposable {
     if (this.session === null) return;
     this.comm?.send({ type: "marks", id: this.session.id, ...marks } as unknown as JSONValue);
     this.followMarks(this.session.id, marks);
+  }
+
+  /** Lets the cell that waits at the session go on. */
+  goOn(): void {
+    if (this.session !== null) this.comm?.send({ type: "go_on", id: this.session.id });
   }
 
   private put(question: Record<string, unknown>): void {
@@ -120,6 +143,7 @@ export class SessionModel implements IDisposable {
     if (this.kernel !== null && !this.kernel.isDisposed) this.kernel.removeCommTarget(TARGET, this.onSign);
     this.kernel = kernel;
     if (kernel === null) return;
+    if (this.isDeaf) return this.changed.emit();
     kernel.registerCommTarget(TARGET, this.onSign);
     void this.lookForSign(kernel);
   }
@@ -127,13 +151,17 @@ export class SessionModel implements IDisposable {
   private readonly onSign = (): void => this.open();
 
   private async lookForSign(kernel: Kernel.IKernelConnection): Promise<void> {
-    const reply = await kernel.requestCommInfo({ target_name: TARGET }).catch(() => null);
+    // By the control channel, which a kernel answers while a cell runs, or waits at a session.
+    const { clientId: session, username } = kernel;
+    const question = KernelMessage.createMessage({ msgType: "comm_info_request", channel: "shell", session, username, content: { target_name: TARGET } });
+    const asked = { ...question, channel: "control" } as unknown as KernelMessage.IControlMessage;
+    const reply = (await kernel.sendControlMessage(asked, true).done.catch(() => null)) as KernelMessage.ICommInfoReplyMsg | null;
     if (kernel !== this.kernel || reply?.content.status !== "ok") return;
     if (Object.keys(reply.content.comms).length > 0) this.open();
   }
 
   private open(): void {
-    if (this.kernel === null || this.comm !== null) return;
+    if (this.kernel === null || this.isDeaf || this.comm !== null) return;
     const comm = this.kernel.createComm(TARGET);
     this.comm = comm;
     comm.onMsg = (message) => this.hear(message);
@@ -154,9 +182,10 @@ export class SessionModel implements IDisposable {
   private hear(message: KernelMessage.ICommMsgMsg): void {
     const said = message.content.data as unknown as Message;
     if (said.type === "session") this.introduce(said);
-    else if (said.type === "sessions") this.list(said.sessions);
+    else if (said.type === "sessions") this.list(said.sessions, mismatch("panel", said.protocol));
     else if (said.type === "position") this.follow(said.id, said.position);
     else if (said.type === "marks") this.followMarks(said.id, readMarks({ breakpoints: said.breakpoints, watches: said.watches }));
+    else if (said.type === "wait") this.followWait(said.id, said.waits);
     else if (said.type === "answer") this.line.hear(said);
     else if (said.type === "none") this.show(null);
   }
@@ -164,7 +193,7 @@ export class SessionModel implements IDisposable {
   private introduce(said: Message & { type: "session" }): void {
     try {
       const trace = parseTrace(said.trace);
-      this.show({ id: said.id, trace, position: said.position, marks: marksOf(trace) });
+      this.show({ id: said.id, trace, position: said.position, marks: marksOf(trace), waits: said.waits === true });
     } catch (error) {
       this.show(null, messageOf(error));
     }
@@ -182,8 +211,15 @@ export class SessionModel implements IDisposable {
     this.marked.emit(marks);
   }
 
-  private list(sessions: readonly Listed[]): void {
+  private followWait(id: string, waits: boolean): void {
+    if (this.session?.id !== id) return;
+    this.session.waits = waits;
+    this.waited.emit(waits);
+  }
+
+  private list(sessions: readonly Listed[], mismatch = ""): void {
     this.sessions = sessions;
+    this.mismatch = mismatch;
     this.listed.emit();
   }
 

@@ -18,14 +18,15 @@ export class DebuggerPanel extends Widget {
   readonly body: DebuggerBody;
   /** Of each open notebook its sessions. */
   readonly models = new Map<NotebookPanel, SessionModel>();
-  /** The sessions of the current notebook; null: there is none. */
+  /** The sessions of the current notebook, from another one on its kernel where that hears it; null: there is none. */
   model: SessionModel | null = null;
   /** A session of some notebook has changed, moved or got other marks, or this panel was shown or hidden. */
   readonly changed = new Signal<this, void>(this);
   private readonly select = element("select", { "aria-label": "Recording" });
+  private readonly mismatch = element("p", { role: "status" });
   private readonly chooser = new Widget({ node: element("div", { class: "gradviz-lab-Chooser" }, this.select) });
 
-  constructor(notebooks: INotebookTracker, displays: Displays) {
+  constructor(private readonly notebooks: INotebookTracker, displays: Displays) {
     super();
     this.id = "gradviz-panel";
     this.addClass("gradviz-lab-Panel");
@@ -34,9 +35,10 @@ export class DebuggerPanel extends Widget {
     this.node.setAttribute("role", "region");
     this.node.setAttribute("aria-label", "Gradients of the current notebook");
     const ask: Ask = (question) => this.model?.line.ask(question) ?? Promise.resolve(KERNEL_GONE);
-    this.body = new DebuggerBody((position) => this.model?.moveTo(position), (marks) => this.model?.mark(marks), ask);
+    this.body = new DebuggerBody((position) => this.model?.moveTo(position), (marks) => this.model?.mark(marks), ask, () => this.model?.goOn());
     this.select.addEventListener("change", () => this.model?.choose(this.select.value));
     const layout = (this.layout = new PanelLayout());
+    layout.addWidget(new Widget({ node: element("div", { class: "gradviz-lab-Mismatch" }, this.mismatch) }));
     layout.addWidget(this.chooser);
     layout.addWidget(this.body);
     // Every notebook gets its model at once, not when it is looked at: the sign of its kernel comes only once.
@@ -66,18 +68,27 @@ export class DebuggerPanel extends Widget {
     if (known !== undefined) return known;
     const model = new SessionModel(notebook.sessionContext);
     this.models.set(notebook, model);
-    // The selector of the shortcuts: they are alive in notebooks that have a session.
-    model.changed.connect(() => void (notebook.node.dataset["gradvizSession"] = String(model.session !== null)));
+    model.changed.connect(() => {
+      // The selector of the shortcuts: they are alive in notebooks that have a session.
+      for (const [one, own] of this.models) one.node.dataset["gradvizSession"] = String(this.hearing(own).session !== null);
+      this.bind(this.notebooks.currentWidget);
+    });
     for (const signal of [model.changed, model.moved, model.marked]) (signal as Signal<SessionModel, unknown>).connect(() => this.changed.emit());
     notebook.disposed.connect(() => {
       this.models.delete(notebook);
       model.dispose();
+      this.bind(this.notebooks.currentWidget);
     });
     return model;
   }
 
+  /** The model that hears the kernel of this one. */
+  private hearing(model: SessionModel): SessionModel {
+    return (model.isDeaf ? [...this.models.values()].find((other) => !other.isDeaf && other.kernelId === model.kernelId) : null) ?? model;
+  }
+
   private bind(notebook: NotebookPanel | null): void {
-    const model = notebook && this.watch(notebook);
+    const model = notebook && this.hearing(this.watch(notebook));
     if (model !== null && model === this.model) return;
     if (this.model !== null) Signal.disconnectBetween(this.model, this);
     this.model = model;
@@ -85,6 +96,7 @@ export class DebuggerPanel extends Widget {
     model?.changed.connect(this.refresh, this);
     model?.moved.connect((_, position) => this.body.follow(position), this);
     model?.marked.connect((_, marks) => this.body.view?.setMarks(marks), this);
+    model?.waited.connect((_, waits) => this.body.wait(waits), this);
     this.refresh();
     this.changed.emit();
   }
@@ -92,6 +104,7 @@ export class DebuggerPanel extends Widget {
   private list(): void {
     const sessions = this.model?.sessions ?? [];
     const active = this.model?.session?.id;
+    this.mismatch.textContent = this.model?.mismatch ?? "";
     const options = sessions.map(({ id, label }) => element("option", { value: id, selected: id === active }, label));
     const hint = element("option", { value: "", disabled: true, selected: true }, "Choose a recording…");
     this.select.replaceChildren(...(sessions.some(({ id }) => id === active) ? [] : [hint]), ...options);
@@ -104,6 +117,7 @@ export class DebuggerPanel extends Widget {
     if (session !== null) this.debug(session);
     else if (this.model?.problem) this.body.complain(`The session of this notebook cannot be shown: ${this.model.problem}.`);
     else if (this.model === null) this.body.explain("Open a notebook: the gradients that it debugs are shown here.");
+    else if (this.model.isDeaf) this.body.explain("JupyterLab lets one notebook hear a kernel, and the one that heard this kernel is closed: reload the page.");
     else if (this.model.sessions.length > 0) this.body.explain("Choose a recording above, or display one in a cell: ", element("code", {}, "session"), " as its last line. The one clicked or displayed last is shown here.");
     else this.body.explain("This notebook has no session yet. Run ", element("code", {}, EXAMPLE), " in a cell and ", element("code", {}, "session"), " as its last line: it is shown here.");
   }
@@ -111,5 +125,6 @@ export class DebuggerPanel extends Widget {
   private debug(session: Session): void {
     this.body.debug(session.trace, session.position);
     this.body.view?.setMarks(session.marks);
+    this.body.wait(session.waits);
   }
 }

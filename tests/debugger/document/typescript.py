@@ -1,4 +1,4 @@
-"""Writes the TypeScript of the trace document from its structs: types, and the table that its reader goes by.
+"""Writes the TypeScript of the trace document from its structs: types, the table that its reader goes by, and a number.
 
 ``python -m tests.debugger.document.typescript`` writes it anew, which is all that a change of a struct needs. It stands
 with the tests, since one of them compares and nobody who uses gradviz needs it. In the table a type is
@@ -28,6 +28,7 @@ from msgspec import inspect
 from gradviz.debugger.document import parts, schema
 from gradviz.debugger.document.bounds import LARGEST
 from gradviz.debugger.document.schema import Trace, WrittenTrace
+from gradviz.notebook.session_protocol import PROTOCOL
 
 MODULE = "tests.debugger.document.typescript"
 PATH = Path(__file__).parents[3] / "extension" / "src" / "model" / "schema" / "trace.gen.ts"
@@ -81,6 +82,9 @@ def typescript() -> str:
             ),
             "",
             *(line for part in found.values() for line in interface(part)),
+            "/** What Python and its views speak; see gradviz/notebook/session_protocol.py. */",
+            f"export const PROTOCOL: number = {PROTOCOL};",
+            "",
             "/** What the reader goes by. */",
             "export const TABLE = {",
             *(f"  {name}: {written}," for name, written in table.items()),

@@ -591,6 +591,9 @@ export interface Trace {
   graph: Graph;
 }
 
+/** What Python and its views speak; see gradviz/notebook/session_protocol.py. */
+export const PROTOCOL: number = 1;
+
 /** What the reader goes by. */
 export const TABLE = {
   Aggregator: { one: Aggregator },

@@ -21,6 +21,8 @@ export interface Verbs {
   /** Moves to the next breakpoint or the end, or back to the last one or the start; the narration says why it stopped. */
   continue(): void;
   reverseContinue(): void;
+  /** Lets the cell that waits at the session go on, if one does. */
+  goOn(): void;
 }
 
 export interface Navigation extends Verbs {

@@ -25,6 +25,8 @@ interface Host {
   onPosition(position: number): void;
   /** The person changed breakpoints or watches in this view. Not called for `setMarks`. */
   onMarks?(marks: Marks): void;
+  /** The person lets the cell that waits go on. */
+  onGoOn?(): void;
   /** Answers questions about the recording; without it there is nobody to ask. */
   ask?: Ask;
   /** Whether it has the whole recording where a part of it is shown: it moves as verbs say, and brings other parts. */
@@ -40,6 +42,8 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
   let at = inside(trace, position);
   let marks = marksOf(trace);
   let panes: Panes;
+  /** Whether a cell waits at the session. */
+  let waits = false;
   /** Of the move that led here, if it was made elsewhere: it can be another part that is shown then. */
   let said = "";
 
@@ -149,6 +153,9 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
     /** Runs to the next breakpoint, or back to the last one, as if the person had asked for it here. */
     continue: () => (isNow() ? advance("continue_") : travel("continue_", () => run(continueFrom(trace, marks.breakpoints, at)))),
     reverseContinue: () => travel("reverse_continue", () => run(reverseContinueFrom(trace, marks.breakpoints, at))),
+    goOn: () => {
+      if (waits) host.onGoOn?.();
+    },
     otherClock: () =>
       travel("other_clock", () => {
         const to = otherClock(trace, at);
@@ -176,7 +183,16 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
     root.setAttribute("aria-label", `gradviz debugger${trace.name ? `: ${trace.name}` : ""}`);
     panes = createPanes(root, trace, navigation, chosen, lesson, createAnswers(host.ask ?? null));
     panes.show(at);
+    panes.toolbar.wait(waits);
     if (hadFocus) root.focus({ preventScroll: true });
+  }
+
+  function setWait(isOn: boolean): void {
+    const hadFocus = root.contains(document.activeElement);
+    waits = isOn;
+    panes.toolbar.wait(waits);
+    // The button that had the focus is gone, and the keys stay here for the next cell that waits.
+    if (hadFocus && !waits) root.focus({ preventScroll: true });
   }
 
   const disposed = new AbortController();
@@ -190,6 +206,11 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
     setPosition: (to: number) => move(to, false),
     /** Shows other breakpoints and watches. */
     setMarks: (next: Marks) => setMarks(next, false),
+    /** Shows whether a cell waits at the session. */
+    setWait,
+    get waits() {
+      return waits;
+    },
     verbs: navigation as Verbs,
     /** Shows another trace, with the marks that it brings. */
     setTrace(other: Trace, to: number) {

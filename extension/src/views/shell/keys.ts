@@ -36,6 +36,7 @@ const KEYS: [shown: string[], meaning: string, commands: Record<string, Command>
   [["⇧ F11"], "out of the nested net", { "Shift+F11": "out" }],
   [["[", "]"], "the same place an iteration before, or on", { "[": "previousIteration", "]": "nextIteration" }],
   [["⇧ →", "⇧ ←"], "continue to the next breakpoint, or back to the last one", { "Shift+ArrowRight": "continue", "Shift+ArrowLeft": "reverseContinue" }],
+  [["r"], "let the cell that waits here go on", { r: "goOn" }],
   [["b"], "breakpoint at this line, on or off", { b: "breakpoint" }],
   [["w"], "watch the blob in focus", { w: "watch" }],
   [["l"], "ledger of the blob in focus", { l: "ledger" }],

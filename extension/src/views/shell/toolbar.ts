@@ -47,7 +47,10 @@ export function createToolbar(trace: Trace, navigation: Navigation, help: { togg
   const position = element("span", { class: "gv-position" }, element("span", { class: "gv-word" }, "event "), where, ` / ${length}`);
   const separator = (): HTMLElement => element("span", { class: "gv-separator" });
   const bar = element("div", { class: "gv-toolbar", role: "group", "aria-label": "Stepping" });
-  bar.append(restart, back, step, separator(), backOver, over, ...(trace.subnets.length > 0 ? [into, out] : []), finish, separator(), reverse, onward, ...(isRun ? [clock] : []), separator(), runTo.element, separator(), picture.element, teach, project, ...handOut, element("span", { class: "gv-where" }, ...notRun, position, keys));
+  const waiting = element("span", { role: "status" });
+  const goOn = button(navigation.goOn, { class: "gv-primary", title: "Let the cell that waits here go on (r)" }, icon("M3 3h2v10H3zM7 3l7 5-7 5z"), "Continue cell");
+  const wait = element("div", { class: "gv-wait" }, waiting, goOn);
+  bar.append(wait, restart, back, step, separator(), backOver, over, ...(trace.subnets.length > 0 ? [into, out] : []), finish, separator(), reverse, onward, ...(isRun ? [clock] : []), separator(), runTo.element, separator(), picture.element, teach, project, ...handOut, element("span", { class: "gv-where" }, ...notRun, position, keys));
 
   function show(to: number): void {
     where.textContent = String(to);
@@ -59,6 +62,11 @@ export function createToolbar(trace: Trace, navigation: Navigation, help: { togg
   return {
     element: bar,
     show,
+    /** Shows whether a cell waits at the session, and what lets it go on. */
+    wait(isOn: boolean) {
+      wait.classList.toggle("gv-on", isOn);
+      waiting.textContent = isOn ? "A cell waits." : "";
+    },
     /** Shows whether teaching mode is on. */
     teach(isOn: boolean) {
       teach.setAttribute("aria-pressed", String(isOn));

@@ -1,4 +1,4 @@
-"use strict";(self.rspackChunkgradviz=self.rspackChunkgradviz||[]).push([[1],{24(r,e,a){var o=a(25),g=a.n(o),t=a(26),i=(a.n(t))()(g());i.push([r.id,`/* src/views/elements/look.css */
+"use strict";(self.rspackChunkgradviz=self.rspackChunkgradviz||[]).push([[1],{25(r,e,a){var o=a(26),g=a.n(o),t=a(27),i=(a.n(t))()(g());i.push([r.id,`/* src/views/elements/look.css */
 .gradviz {
   color-scheme: light dark;
   --gv-bg: var(--jp-layout-color0, light-dark(#ffffff, #14171a));
@@ -219,6 +219,21 @@
   padding: 6px 8px;
   border-bottom: 1px solid var(--gv-border);
   background: var(--gv-bar);
+}
+.gv-wait {
+  display: none;
+  flex: 1 0 100%;
+  flex-wrap: wrap;
+  align-items: center;
+  gap: 4px 12px;
+  padding-left: 8px;
+  border-left: 4px solid var(--gv-forward);
+}
+.gv-wait.gv-on {
+  display: flex;
+}
+.gv-wait > * {
+  white-space: nowrap;
 }
 .gradviz .gv-toolbar button {
   min-width: 28px;
@@ -2482,6 +2497,19 @@ body:not([data-jp-theme-light=false]) .gradviz-lab-dark {
   flex: 1 1 0;
   min-height: 0;
 }
+.gradviz-lab-Mismatch {
+  flex: none;
+}
+.gradviz-lab-Mismatch > p {
+  margin: 0;
+  padding: 6px 12px;
+  border-left: 4px solid var(--jp-warn-color1);
+  font-size: var(--jp-ui-font-size1);
+  line-height: 1.45;
+}
+.gradviz-lab-Mismatch > p:empty {
+  display: none;
+}
 .gradviz-lab-Chooser {
   flex: none;
   padding: 4px 8px;
@@ -2547,4 +2575,4 @@ body:not([data-jp-theme-light=false]) .gradviz-lab-dark {
   background: light-dark(#b3261e, #ff9a91);
   opacity: 1;
 }
-`,""]),a.d(e,{},{A:i})},26(r){r.exports=function(r){var e=[];return e.toString=function(){return this.map(function(e){var a="",o=void 0!==e[5];return e[4]&&(a+="@supports (".concat(e[4],") {")),e[2]&&(a+="@media ".concat(e[2]," {")),o&&(a+="@layer".concat(e[5].length>0?" ".concat(e[5]):""," {")),a+=r(e),o&&(a+="}"),e[2]&&(a+="}"),e[4]&&(a+="}"),a}).join("")},e.i=function(r,a,o,g,t){"string"==typeof r&&(r=[[null,r,void 0]]);var i={};if(o)for(var n=0;n<this.length;n++){var v=this[n][0];null!=v&&(i[v]=!0)}for(var d=0;d<r.length;d++){var l=[].concat(r[d]);o&&i[l[0]]||(void 0!==t&&(void 0===l[5]||(l[1]="@layer".concat(l[5].length>0?" ".concat(l[5]):""," {").concat(l[1],"}")),l[5]=t),a&&(l[2]&&(l[1]="@media ".concat(l[2]," {").concat(l[1],"}")),l[2]=a),g&&(l[4]?(l[1]="@supports (".concat(l[4],") {").concat(l[1],"}"),l[4]=g):l[4]="".concat(g)),e.push(l))}},e}},25(r){r.exports=function(r){return r[1]}},17(r,e,a){a.r(e);var o=a(18),g=a.n(o),t=a(19),i=a.n(t),n=a(20),v=a.n(n),d=a(21),l=a.n(d),p=a(22),s=a.n(p),c=a(23),h=a.n(c),x=a(24),f={};f.styleTagTransform=h(),f.setAttributes=l(),f.insert=v().bind(null,"head"),f.domAPI=i(),f.insertStyleElement=s(),g()(x.A,f);let b=x.A&&x.A.locals?x.A.locals:void 0;a.d(e,{},{default:b})},18(r){var e=[];function a(r){for(var a=-1,o=0;o<e.length;o++)if(e[o].identifier===r){a=o;break}return a}function o(r,o){for(var g={},t=[],i=0;i<r.length;i++){var n=r[i],v=o.base?n[0]+o.base:n[0],d=g[v]||0,l="".concat(v," ").concat(d);g[v]=d+1;var p=a(l),s={css:n[1],media:n[2],sourceMap:n[3],supports:n[4],layer:n[5]};if(-1!==p)e[p].references++,e[p].updater(s);else{var c=function(r,e){var a=e.domAPI(e);return a.update(r),function(e){e?(e.css!==r.css||e.media!==r.media||e.sourceMap!==r.sourceMap||e.supports!==r.supports||e.layer!==r.layer)&&a.update(r=e):a.remove()}}(s,o);o.byIndex=i,e.splice(i,0,{identifier:l,updater:c,references:1})}t.push(l)}return t}r.exports=function(r,g){var t=o(r=r||[],g=g||{});return function(r){r=r||[];for(var i=0;i<t.length;i++){var n=a(t[i]);e[n].references--}for(var v=o(r,g),d=0;d<t.length;d++){var l=a(t[d]);0===e[l].references&&(e[l].updater(),e.splice(l,1))}t=v}}},20(r){var e={};r.exports=function(r,a){var o=function(r){if(void 0===e[r]){var a=document.querySelector(r);if(window.HTMLIFrameElement&&a instanceof window.HTMLIFrameElement)try{a=a.contentDocument.head}catch(r){a=null}e[r]=a}return e[r]}(r);if(!o)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");o.appendChild(a)}},22(r){r.exports=function(r){var e=document.createElement("style");return r.setAttributes(e,r.attributes),r.insert(e,r.options),e}},21(r,e,a){r.exports=function(r){var e=a.nc;e&&r.setAttribute("nonce",e)}},19(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var e=r.insertStyleElement(r);return{update:function(a){var o,g,t;o="",a.supports&&(o+="@supports (".concat(a.supports,") {")),a.media&&(o+="@media ".concat(a.media," {")),(g=void 0!==a.layer)&&(o+="@layer".concat(a.layer.length>0?" ".concat(a.layer):""," {")),o+=a.css,g&&(o+="}"),a.media&&(o+="}"),a.supports&&(o+="}"),(t=a.sourceMap)&&"u">typeof btoa&&(o+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(t))))," */")),r.styleTagTransform(o,e,r.options)},remove:function(){var r;null===(r=e).parentNode||r.parentNode.removeChild(r)}}}},23(r){r.exports=function(r,e){if(e.styleSheet)e.styleSheet.cssText=r;else{for(;e.firstChild;)e.removeChild(e.firstChild);e.appendChild(document.createTextNode(r))}}}}]);
+`,""]),a.d(e,{},{A:i})},27(r){r.exports=function(r){var e=[];return e.toString=function(){return this.map(function(e){var a="",o=void 0!==e[5];return e[4]&&(a+="@supports (".concat(e[4],") {")),e[2]&&(a+="@media ".concat(e[2]," {")),o&&(a+="@layer".concat(e[5].length>0?" ".concat(e[5]):""," {")),a+=r(e),o&&(a+="}"),e[2]&&(a+="}"),e[4]&&(a+="}"),a}).join("")},e.i=function(r,a,o,g,t){"string"==typeof r&&(r=[[null,r,void 0]]);var i={};if(o)for(var n=0;n<this.length;n++){var v=this[n][0];null!=v&&(i[v]=!0)}for(var d=0;d<r.length;d++){var l=[].concat(r[d]);o&&i[l[0]]||(void 0!==t&&(void 0===l[5]||(l[1]="@layer".concat(l[5].length>0?" ".concat(l[5]):""," {").concat(l[1],"}")),l[5]=t),a&&(l[2]&&(l[1]="@media ".concat(l[2]," {").concat(l[1],"}")),l[2]=a),g&&(l[4]?(l[1]="@supports (".concat(l[4],") {").concat(l[1],"}"),l[4]=g):l[4]="".concat(g)),e.push(l))}},e}},26(r){r.exports=function(r){return r[1]}},18(r,e,a){a.r(e);var o=a(19),g=a.n(o),t=a(20),i=a.n(t),n=a(21),v=a.n(n),d=a(22),l=a.n(d),p=a(23),s=a.n(p),c=a(24),h=a.n(c),x=a(25),f={};f.styleTagTransform=h(),f.setAttributes=l(),f.insert=v().bind(null,"head"),f.domAPI=i(),f.insertStyleElement=s(),g()(x.A,f);let b=x.A&&x.A.locals?x.A.locals:void 0;a.d(e,{},{default:b})},19(r){var e=[];function a(r){for(var a=-1,o=0;o<e.length;o++)if(e[o].identifier===r){a=o;break}return a}function o(r,o){for(var g={},t=[],i=0;i<r.length;i++){var n=r[i],v=o.base?n[0]+o.base:n[0],d=g[v]||0,l="".concat(v," ").concat(d);g[v]=d+1;var p=a(l),s={css:n[1],media:n[2],sourceMap:n[3],supports:n[4],layer:n[5]};if(-1!==p)e[p].references++,e[p].updater(s);else{var c=function(r,e){var a=e.domAPI(e);return a.update(r),function(e){e?(e.css!==r.css||e.media!==r.media||e.sourceMap!==r.sourceMap||e.supports!==r.supports||e.layer!==r.layer)&&a.update(r=e):a.remove()}}(s,o);o.byIndex=i,e.splice(i,0,{identifier:l,updater:c,references:1})}t.push(l)}return t}r.exports=function(r,g){var t=o(r=r||[],g=g||{});return function(r){r=r||[];for(var i=0;i<t.length;i++){var n=a(t[i]);e[n].references--}for(var v=o(r,g),d=0;d<t.length;d++){var l=a(t[d]);0===e[l].references&&(e[l].updater(),e.splice(l,1))}t=v}}},21(r){var e={};r.exports=function(r,a){var o=function(r){if(void 0===e[r]){var a=document.querySelector(r);if(window.HTMLIFrameElement&&a instanceof window.HTMLIFrameElement)try{a=a.contentDocument.head}catch(r){a=null}e[r]=a}return e[r]}(r);if(!o)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");o.appendChild(a)}},23(r){r.exports=function(r){var e=document.createElement("style");return r.setAttributes(e,r.attributes),r.insert(e,r.options),e}},22(r,e,a){r.exports=function(r){var e=a.nc;e&&r.setAttribute("nonce",e)}},20(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var e=r.insertStyleElement(r);return{update:function(a){var o,g,t;o="",a.supports&&(o+="@supports (".concat(a.supports,") {")),a.media&&(o+="@media ".concat(a.media," {")),(g=void 0!==a.layer)&&(o+="@layer".concat(a.layer.length>0?" ".concat(a.layer):""," {")),o+=a.css,g&&(o+="}"),a.media&&(o+="}"),a.supports&&(o+="}"),(t=a.sourceMap)&&"u">typeof btoa&&(o+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(t))))," */")),r.styleTagTransform(o,e,r.options)},remove:function(){var r;null===(r=e).parentNode||r.parentNode.removeChild(r)}}}},24(r){r.exports=function(r,e){if(e.styleSheet)e.styleSheet.cssText=r;else{for(;e.firstChild;)e.removeChild(e.firstChild);e.appendChild(document.createTextNode(r))}}}}]);
