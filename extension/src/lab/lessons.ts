@@ -9,7 +9,7 @@ import { messageOf } from "../model/schema/reader";
 
 const COPY = `
 from pathlib import Path
-from gradviz.cli import DEFAULT_FOLDER, FIRST_DEMO, copy_demos
+from gradviz.cli.lab import DEFAULT_FOLDER, FIRST_DEMO, copy_demos
 copy_demos(Path(DEFAULT_FOLDER))
 print(Path(DEFAULT_FOLDER, FIRST_DEMO).as_posix(), Path(DEFAULT_FOLDER).absolute(), sep="\\n", end="")
 `;
