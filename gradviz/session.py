@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
     from .debugger.telling import Parts
     from .drawing import Opened, Theme
+    from .notebook.cells import Written
+    from .notebook.inserting import Of
 
 
 MOST_SHOWN = 30_000
@@ -131,10 +133,15 @@ class Session(Shown):
             )
         write_whole(path, html.encode(errors="replace"))
 
-    def to_notebook(self, path: str | Path) -> None:
+    def to_notebook(self, path: str | Path) -> "Written":
         """Write a notebook that runs the recorded program again, one operator a cell, and ends with the same gradients.
 
-        Arrays of more than 64 elements lie in a file beside it, which has its name and ends in ``.npz``.
+        Where a live net makes the same backward pass, the cells are its steps, see `gradviz.live`. Operators run on the
+        devices that they carry. Arrays of more than 64 elements lie in a file beside it, which has its name and ends in
+        ``.npz``.
+
+        Returns:
+            What it wrote.
 
         Raises:
             NotebookError: nothing was run, or the session was read from a file and has no arrays.
@@ -142,7 +149,27 @@ class Session(Shown):
         """
         from .notebook.cells import write_notebook
 
-        write_notebook(path, self._trace, self._live)
+        return write_notebook(path, self._trace, self._live)
+
+    def to_cells(self, of: "Of" = "group") -> list[dict[str, Any]]:
+        """Cells that run a part of this again, in the notebook of this kernel; as its file has them.
+
+        They take what they start from out of this session, by the name that it has in the kernel. JupyterLab inserts
+        them, see its commands ``gradviz:insert-...``.
+
+        Args:
+            of: ``"operator"``, the one that this position is about; ``"group"``, the operator of the net behind it
+                with all that it brings; ``"pass"``, the net and its backward pass.
+
+        Raises:
+            NotebookError: as `to_notebook`; ``no_name``: nothing in the kernel is called this session; ``no_operator``:
+                this position is about none; ``too_large``: these are more than 200 operators; ``bad_argument``.
+        """
+        from .notebook.inserting import cells_beside
+
+        going = self._pass()
+        ways = {"": self} if going is None else {"": self, ".session": going}
+        return cells_beside(self._trace, self._live, self.position, of, ways)
 
     def to_ssa(self) -> "Session":
         """The same pass over `Net.to_ssa` of the net, where nothing is overwritten: a way out of a refused pass.

@@ -8,7 +8,7 @@ or             {"type": "answer", "id", "problem", "ways_out": [...]}
 moves the session from there, and the answer is what there is to say of that. "save" writes a file, whose name the data
 has, see `saving`; after "to_ssa" the view shows the session that this gives; "advance" lets a pass go on that stands
 still, by the verb that is its first argument; of "still" the data are the `forms` that stay in the output where no
-widget lives, and the session stays where it is. Blocks are rows of JSON:
+widget lives, and the session stays where it is; of "cells" those of `inserting` for a notebook. Blocks are rows of JSON:
 ["paragraph", text, is_title], ["bullets", items], ["grid", title, head, rows, foot].
 """
 
@@ -17,7 +17,6 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -26,7 +25,7 @@ from ..debugger import Cursor, CursorError
 from ..debugger.answers import Answer, Block, Bullets, Grid, Paragraph, Questions
 from ..program import GradvizError
 from .output import forms
-from .saving import save
+from .saving import Saved, save
 from .session_protocol import Shown
 
 logger = logging.getLogger(__name__)
@@ -42,7 +41,7 @@ _VERBS = get_args(Verb)
 GOING_ON = ("step", "over", "run_to", "continue_", "finish")
 """Verbs by which a pass goes on that stands still."""
 
-Deed = Literal["save", "to_ssa", "still", "advance"]
+Deed = Literal["save", "to_ssa", "still", "advance", "cells"]
 """Done at the position, to which the session moves; "still" where the session stands."""
 
 
@@ -65,6 +64,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "to_ssa": lambda session: session.to_ssa(),
     "still": forms,
     "advance": advance,
+    "cells": lambda session, of: {"cells": session.to_cells(of)},
 }
 _SIGNATURES = {name: inspect.signature(method) for name, method in _METHODS.items()}
 
@@ -119,10 +119,11 @@ def answered(session: Questions, question: Question) -> dict[str, Any]:
         return _problem(f"The question failed, which is a fault of gradviz: {type(error).__name__}: {error}.")
 
 
-def _done(result: Path | Shown | dict[str, Any] | None) -> dict[str, Any]:
-    if not isinstance(result, Path):
+def _done(result: Saved | Shown | dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(result, Saved):
         return {"blocks": [], "data": result if isinstance(result, dict) else None}
-    return {"blocks": [_row(Paragraph(f"Saved as {result}"))], "data": {"file": result.name}}
+    said = ". ".join(filter(None, [f"Saved as {result.path}", result.said]))
+    return {"blocks": [_row(Paragraph(said))], "data": {"file": result.path.name}}
 
 
 def _moved(session: Cursor, question: Question) -> str:

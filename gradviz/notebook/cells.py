@@ -1,7 +1,8 @@
-"""A recording as a notebook: one operator a cell, run again by `Workspace.run_operator`, with the story in between.
+"""Cells that run what was recorded again, one operator a cell, with the story in between; and the notebook of them.
 
-The notebook feeds what the recording started from, runs the whole program operator by operator, and ends by holding
-every gradient against the recorded one. What is small stands in the cells, the rest in a file beside the notebook.
+Where a live net makes the very gradient operators that were recorded, the cells are its steps; else each runs an
+operator by `Workspace.run_operator`. The notebook feeds what the recording started from and ends by holding every
+gradient against the recorded one. What is small stands in its cells, the rest in a file beside it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import io
 import json
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from pprint import pformat
 from typing import Any
@@ -19,16 +21,19 @@ import msgspec
 import numpy as np
 
 from ..debugger import Recording
+from ..debugger.answers import Answer, Block, Paragraph
 from ..debugger.document import Line, Trace
 from ..debugger.telling import key_of
+from ..gradient import IR, Ys
 from ..operators import lookup
 from ..operators.arguments import own_arguments
 from ..operators.registry import Array
 from ..operators.scopes import ScopeStack
 from ..program import GradvizError, NetDef, Operator
-from ..program.control_flow import kept_inputs
+from ..program.control_flow import NETS, kept_inputs
+from ..program.errors import count_of
 from ..program.net import nested_to_dict
-from ..program.operator import parts_of
+from ..program.operator import free_name, parts_of
 from ..runtime.devices import CPU, moved
 from ..version import __version__
 from .files import write_whole
@@ -58,10 +63,38 @@ WIDTH = 110
 
 
 class NotebookError(GradvizError):
-    """A session of which no notebook can be made: ``kind`` is ``no_values`` or ``bad_name``."""
+    """A session of which no notebook or no cells can be made.
+
+    ``kind`` is one of ``no_values``, ``bad_name``, ``no_name``, ``no_operator``, ``too_large``, ``bad_argument``.
+    """
 
 
-def write_notebook(path: str | Path, trace: Trace, recording: Recording | None) -> None:
+class Written(Answer, frozen=True):
+    """What was written of a recording as a notebook.
+
+    Attributes:
+        file: the notebook's name.
+        cells: how many it has.
+        forward, backward: how many operators of the net and of its backward pass they run.
+        arrays: how many lie in the file `beside`; of None there is no need.
+    """
+
+    answer = "notebook"
+    file: str
+    cells: int
+    forward: int
+    backward: int
+    arrays: int
+    beside: str | None
+
+    def blocks(self) -> Iterator[Block]:
+        parts = [f"{count_of(self.forward, 'operator')} of the net", f"{self.backward} of its backward pass"]
+        if self.beside is not None:
+            parts.append(f"{count_of(self.arrays, 'array')} in {self.beside}")
+        yield Paragraph(f"{count_of(self.cells, 'cell')} in {self.file}: {', '.join(parts)}")
+
+
+def write_notebook(path: str | Path, trace: Trace, recording: Recording | None) -> Written:
     """Write the notebook of a recording to `path`, and beside it, where arrays are large, an ``.npz`` file.
 
     Raises:
@@ -76,9 +109,10 @@ def write_notebook(path: str | Path, trace: Trace, recording: Recording | None) 
             kind="bad_name",
             ways_out=["Let the name end in .ipynb."],
         )
-    cells = _Cells(trace, _with_values(recording), beside.name)
+    cells = _Notebook(trace, with_values(recording, "notebook"), beside.name)
+    made = cells.made()
     notebook = {
-        "cells": cells.made(),
+        "cells": made,
         "metadata": {
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
             "language_info": {"name": "python"},
@@ -91,9 +125,13 @@ def write_notebook(path: str | Path, trace: Trace, recording: Recording | None) 
         np.savez_compressed(packed, **cells.kept)
         write_whole(beside, packed.getvalue())
     write_whole(target, msgspec.json.format(msgspec.json.encode(notebook), indent=1))
+    forward, backward = map(len, map(operators_of, (trace.forward, trace.backward)))
+    file = beside.name if cells.kept else None
+    return Written(target.name, len(made), forward, backward, len(cells.kept), file)
 
 
-def _with_values(recording: Recording | None) -> Recording:
+def with_values(recording: Recording | None, what: str) -> Recording:
+    """The recording, of which a `what` is to be made, if there is something to run."""
     if recording is not None and recording.values:
         return recording
     ways_out = ["Feed the net's inputs and give the workspace: gradviz.debug(net, ys, workspace=ws)."]
@@ -103,77 +141,107 @@ def _with_values(recording: Recording | None) -> Recording:
         reason = "nothing was run when it was recorded."
     else:
         reason, ways_out = f"nothing was run. {recording.obstacle.message}", list(recording.obstacle.ways_out)
-    raise NotebookError(f"No notebook can be made of this session: {reason}", kind="no_values", ways_out=ways_out)
+    raise NotebookError(f"No {what} can be made of this session: {reason}", kind="no_values", ways_out=ways_out)
 
 
-class _Cells:
-    """Makes the cells.
+def operators_of(lines: Sequence[Line]) -> list[Line]:
+    """The lines that are operators."""
+    return [line for line in lines if line.kind == "operator"]
+
+
+class Cells(ABC):
+    """Makes the cells of some operators of a recording, those of the net and those of its backward pass.
 
     Attributes:
-        kept: the arrays for the file beside the notebook, by what the cells call them.
+        what: what is made of them.
+        net, ws, live: what the cells call these.
+        is_live: whether they are steps of a live net, which makes these backward operators, by these names and in this
+            order.
+
+    Args:
+        halves: their lines.
+        ys: what is differentiated; `skip`: of so many operators nothing.
+        taken: names that mean something else where the cells go.
     """
 
-    def __init__(self, trace: Trace, recording: Recording, file: str) -> None:
-        self.kept: dict[str, Array] = {}
+    what = "notebook"
+
+    def __init__(
+        self,
+        trace: Trace,
+        recording: Recording,
+        halves: tuple[Sequence[Line], Sequence[Line]],
+        ys: Ys,
+        skip: int = 0,
+        taken: Container[str] = (),
+    ) -> None:
+        self.net, self.ws, self.live = (free_name(name, taken.__contains__) for name in ("net", "ws", "live"))
         self._trace = trace
         self._recording = recording
-        self._file = file
+        self._forward, self._backward = halves
+        self._ys = ys
+        self._skip = skip
+        everything = operators_of([*trace.forward, *trace.backward])
+        self._operators = {line.id: op for line, op in zip(everything, recording.operators, strict=False)}
         self._narrated: set[int] = set()
+        self.is_live = self._is_live()
 
-    def made(self) -> list[Cell]:
-        """Every cell, first to last."""
-        fed = [f"ws.feed({quoted(name)}, {self._code_of(f'fed/{name}', array)})" for name, array in self._fed().items()]
-        story = [_text("## What it starts from"), _code(*fed, "ws"), *self._steps(), *self._end()]
-        # Only now it is known what they need.
-        cells = [_text(*self._introduction()), _code(*self._preparation(story)), *story]
-        return [{"id": f"cell-{number}", **cell} for number, cell in enumerate(cells)]
+    @abstractmethod
+    def _code_of(self, name: str, version: str) -> str:
+        """Code that has the array of a version; `name` tells it from others."""
 
-    def _introduction(self) -> Iterator[str]:
-        yield f"# {self._trace.name}, operator by operator"
-        made = sum(line.kind == "operator" for line in self._trace.backward)
-        ys = ", ".join(f"`{y}`" for y in self._trace.ys)
-        yield f"Operators of the net: {len(self._trace.forward)}; of its backward pass from {ys}: {made}."
-        yield (
-            "Each cell below runs one operator, first those of the net, then those of its backward pass; the text "
-            "above it tells why the operator is there. `x@1` is the second value of the blob `x`. The last cell holds "
-            "every gradient against the recorded one."
+    def _is_live(self) -> bool:
+        forward, backward = ([_plain(self._operators[line.id]) for line in operators_of(half)] for half in self._halves)
+        if not forward or not all(_is_ours(op) and op.type not in NETS for op in (*forward, *backward)):
+            return False
+        try:
+            return not backward or [*map(_plain, IR(forward, self._skip).get_backward_pass(self._ys)[0])] == backward
+        except GradvizError:
+            return False
+
+    @property
+    def _halves(self) -> tuple[Sequence[Line], Sequence[Line]]:
+        return self._forward, self._backward
+
+    def start(self) -> list[str]:
+        """Code that feeds what they start from, and begins."""
+        fed = self.fed().items()
+        lines = [f"{self.ws}.feed({quoted(name)}, {self._code_of(f'fed/{name}', version)})" for name, version in fed]
+        if not self.is_live:
+            return [*lines, self.ws]
+        begin = (
+            f"{self.live} = gradviz.live({self.net}, workspace={self.ws}{f', skip={self._skip}' * bool(self._skip)})"
         )
-        if any(op.device is not None and op.device.type != "cpu" for op in self._recording.operators):
-            yield "Recorded on several devices; here everything runs on the CPU."
-        yield f"Made by gradviz {__version__}."
+        return [*lines, f"{self.net} = gradviz.Net({quoted(self._trace.name)})", begin, self.live]
 
-    def _preparation(self, cells: Sequence[Cell]) -> Iterator[str]:
-        yield "import numpy as np"
-        if any(cell["cell_type"] == "code" and NOT_FINITE.search(cell["source"]) for cell in cells):
-            yield "from numpy import inf, nan"
-        yield "\nimport gradviz\n"
-        if self.kept:
-            yield f"kept = np.load({quoted(self._file)})  # the larger arrays"
-        yield "ws = gradviz.Workspace()"
-
-    def _steps(self) -> Iterator[Cell]:
-        operators = iter(self._recording.operators)
-        halves = [("The net", self._trace.forward), ("Its backward pass", self._trace.backward)]
-        for title, lines in halves:
+    def steps(self) -> Iterator[Cell]:
+        """The cells of the operators."""
+        for title, lines in zip(("The net", "Its backward pass"), self._halves, strict=True):
             if lines:
-                yield _text(f"## {title}")
+                yield text_cell(f"## {title}")
+            if self.is_live and operators_of(lines) and lines is self._backward:
+                yield code_cell(f"{self.live}.differentiate({_ys_code(self._ys)})")
             for line in lines:
                 if line.kind == "passed":
-                    yield _text(*self._story(line))
+                    yield text_cell(*self._story(line))
                     continue
-                op = next(operators)
                 if line.ran is None:
                     return
-                yield from self._step(op, line)
+                yield from self._step(self._operators[line.id], line)
 
     def _step(self, op: Operator, line: Line) -> Iterator[Cell]:
         title = f"### `{', '.join(line.outputs)} = {line.type}({', '.join(line.inputs)})`"
-        if _is_ours(op):
-            yield _text(title, *self._story(line))
-            yield _code(f"ws.run_operator({operator_code(op)})", *self._look(op, line))
-        else:
-            yield _text(title, *self._story(line), _foreign(op))
-            yield _code(*self._give(op, line), *self._look(op, line))
+        if not _is_ours(op):
+            yield text_cell(title, *self._story(line), _foreign(op))
+            yield code_cell(*self._give(op, line), *self._look(op, line))
+            return
+        yield text_cell(title, *self._story(line))
+        if not self.is_live:
+            yield code_cell(f"{self.ws}.run_operator({operator_code(op)})", *self._look(op, line))
+            return
+        step = f"{self.live}.step({_device_code(op)})"
+        is_forward = line.role == "forward"
+        yield code_cell(*([f"{self.net}.{_call_code(op)}", step] if is_forward else [f"{step}  # {op}"]))
 
     def _story(self, line: Line) -> Iterator[str]:
         """What the recording says of the making of a line; of several that one event made it is said once."""
@@ -188,69 +256,120 @@ class _Cells:
 
     def _give(self, op: Operator, line: Line) -> Iterator[str]:
         for name, version in zip(op.outputs, line.outputs, strict=True):
-            if (array := self._recording.values.get((name, key_of(version)[1]))) is None:
+            if key_of(version) not in self._recording.values:
                 raise NotebookError(
-                    f"No notebook can be made of this session: gradviz has no kernel of {op.type}, and what it gave, "
-                    f"{version}, was not recorded.",
+                    f"No {self.what} can be made of this session: gradviz has no kernel of {op.type}, and what it "
+                    f"gave, {version}, was not recorded.",
                     kind="no_values",
                     ways_out=["session.to_html and session.save keep all that was recorded."],
                 )
-            yield f"ws.feed({quoted(name)}, {self._code_of(f'given/{version}', _on_cpu(array))})"
+            yield f"{self.ws}.feed({quoted(name)}, {self._code_of(f'given/{version}', version)})"
 
     def _look(self, op: Operator, line: Line) -> Iterator[str]:
         """Show what was written; a stack of workspaces is nothing to look at."""
         named = zip(op.outputs, line.outputs, strict=True)
         values = ((name, self._trace.values.get(version)) for name, version in named)
         if shown := [name for name, value in values if value is not None and value.stack is None]:
-            yield ", ".join(f"ws[{quoted(name)}]" for name in dict.fromkeys(shown))
+            yield ", ".join(f"{self.ws}[{quoted(name)}]" for name in dict.fromkeys(shown))
+
+    def fed(self) -> dict[str, str]:
+        """What they read and do not write themselves: blob -> version."""
+        lines = operators_of([*self._forward, *self._backward])
+        written = {version for line in lines for version in line.outputs}
+        read = {version for line in lines for version in line.inputs}
+        read |= {f"{name}@0" for line in lines for name in kept_inputs(self._operators[line.id])}
+        return {
+            name: f"{name}@{number}" for name, number in self._recording.values if f"{name}@{number}" in read - written
+        }
+
+
+class _Notebook(Cells):
+    """Makes all cells of a notebook.
+
+    Attributes:
+        kept: the arrays for the file beside it, by what the cells call them.
+    """
+
+    def __init__(self, trace: Trace, recording: Recording, file: str) -> None:
+        self.kept: dict[str, Array] = {}
+        self._file = file
+        super().__init__(trace, recording, (trace.forward, trace.backward), recording.ys, recording.skip)
+
+    def made(self) -> list[Cell]:
+        """Every cell, first to last."""
+        story = [text_cell("## What it starts from"), code_cell(*self.start()), *self.steps(), *self._end()]
+        # Only now it is known what they need.
+        cells = [text_cell(*self._introduction()), code_cell(*self._preparation(story)), *story]
+        return [{"id": f"cell-{number}", **cell} for number, cell in enumerate(cells)]
+
+    def _introduction(self) -> Iterator[str]:
+        yield f"# {self._trace.name}, operator by operator"
+        made = len(operators_of(self._trace.backward))
+        ys = ", ".join(f"`{y}`" for y in self._trace.ys)
+        yield f"Operators of the net: {len(self._trace.forward)}; of its backward pass from {ys}: {made}."
+        does = (
+            "is a step of `live`: it runs one operator and shows what that wrote"
+            if self.is_live
+            else "runs one operator"
+        )
+        yield (
+            f"Each cell below {does}, first those of the net, then those of its backward pass; the text "
+            "above it tells why the operator is there. `x@1` is the second value of the blob `x`. The last cell holds "
+            "every gradient against the recorded one."
+        )
+        yield f"Made by gradviz {__version__}."
+
+    def _preparation(self, cells: Sequence[Cell]) -> Iterator[str]:
+        yield "import numpy as np"
+        if any(cell["cell_type"] == "code" and NOT_FINITE.search(cell["source"]) for cell in cells):
+            yield "from numpy import inf, nan"
+        yield "\nimport gradviz\n"
+        if self.kept:
+            yield f"kept = np.load({quoted(self._file)})  # the larger arrays"
+        yield "ws = gradviz.Workspace()"
 
     def _end(self) -> Iterator[Cell]:
         last = self._trace.events[-1]
         if last.kind == "Failed":
-            yield _text("## Where it ends", self._trace.narration(len(self._trace.events)))
+            yield text_cell("## Where it ends", self._trace.narration(len(self._trace.events)))
             return
-        yield _text("## The gradients", "They are those of the recording, up to the rounding of another machine.")
+        yield text_cell("## The gradients", "They are those of the recording, up to the rounding of another machine.")
         gradients = self._gradients().items()
         listed = "".join(
-            f"\n    {quoted(name)}: {self._code_of(f'gradient/{name}', array)}," for name, array in gradients
+            f"\n    {quoted(name)}: {self._code_of(f'gradient/{name}', version)}," for name, version in gradients
         )
-        yield _code(f"gradients = {{{listed}\n}}", CHECK)
+        yield code_cell(f"gradients = {{{listed}\n}}", *["ws = live.workspace"] * self.is_live, CHECK)
 
-    def _fed(self) -> dict[str, Array]:
-        """What the program reads and does not write itself, given gradients too."""
-        written = {version for line in self._lines() for version in line.outputs}
-        read = {version for line in self._lines() for version in line.inputs}
-        read |= set(self._gradient_versions())
-        read |= {f"{name}@0" for op in self._recording.operators for name in kept_inputs(op)}
-        fed = read - written
-        keys = [key for key in self._recording.values if f"{key[0]}@{key[1]}" in fed]
-        return {key[0]: _on_cpu(self._recording.values[key]) for key in keys}
+    def fed(self) -> dict[str, str]:
+        """The same, and given gradients."""
+        written = {version for line in (*self._forward, *self._backward) for version in line.outputs}
+        given = {key_of(one)[0]: one for one in self._gradient_versions() if one not in written}
+        return super().fed() | {name: one for name, one in given.items() if key_of(one) in self._recording.values}
 
-    def _lines(self) -> list[Line]:
-        return [line for line in (*self._trace.forward, *self._trace.backward) if line.kind == "operator"]
-
-    def _gradients(self) -> dict[str, Array]:
-        """The gradients at the end, by their names."""
+    def _gradients(self) -> dict[str, str]:
+        """The gradients at the end: blob -> version."""
         last = dict(sorted(map(key_of, self._gradient_versions()), key=lambda key: key[1]))
-        found = {name: self._recording.values.get((name, number)) for name, number in last.items()}
-        return {name: _on_cpu(array) for name, array in found.items() if array is not None}
+        return {name: f"{name}@{number}" for name, number in last.items() if (name, number) in self._recording.values}
 
     def _gradient_versions(self) -> list[str]:
         return [version for gradient in self._trace.gradients.values() for version in parts_of(gradient)]
 
-    def _code_of(self, name: str, array: Array) -> str:
-        """Code that has the array: itself, or where the file keeps it under `name`."""
+    def _code_of(self, name: str, version: str) -> str:
+        """The array itself, or where the file keeps it under `name`."""
+        array = _on_cpu(self._recording.values[key_of(version)])
         if array.size <= INLINE:
             return array_code(array)
         self.kept[name] = array
         return f"kept[{quoted(name)}]"
 
 
-def _text(*paragraphs: str) -> Cell:
+def text_cell(*paragraphs: str) -> Cell:
+    """A cell of text."""
     return {"cell_type": "markdown", "metadata": {}, "source": "\n\n".join(paragraphs)}
 
 
-def _code(*lines: str) -> Cell:
+def code_cell(*lines: str) -> Cell:
+    """A cell of code."""
     return {"cell_type": "code", "metadata": {}, "source": "\n".join(lines), "execution_count": None, "outputs": []}
 
 
@@ -262,6 +381,12 @@ def _is_ours(op: Operator) -> bool:
     if known.kernel is not None and not known.kernel.__module__.startswith(OURS):
         return False
     return all(_is_ours(inner) for net in op.args.values() if isinstance(net, NetDef) for inner in net.ops)
+
+
+def _plain(op: Operator) -> Operator:
+    """An operator with nothing but what the cells say of it."""
+    known = lookup(op.type)
+    return Operator(op.type, op.inputs, op.outputs, own_arguments(op, known and known.args), op.device)
 
 
 def _foreign(op: Operator) -> str:
@@ -293,30 +418,38 @@ def array_code(array: np.ndarray[Any, Any]) -> str:
 
 
 def operator_code(op: Operator) -> str:
-    """An operator as code, without its device; one with nested nets comes out of a net's JSON form."""
-    plain = msgspec.structs.replace(op, device=None)
-    form: dict[str, Any] = msgspec.to_builtins(plain, enc_hook=nested_to_dict)
+    """An operator as code; one with nested nets comes out of a net's JSON form."""
+    form: dict[str, Any] = msgspec.to_builtins(op, enc_hook=nested_to_dict)
     if any(isinstance(value, dict) for value in form.get("args", {}).values()):
-        net = pformat({"ops": [_without_devices(form)]}, width=WIDTH, sort_dicts=False)
+        net = pformat({"ops": [form]}, width=WIDTH, sort_dicts=False)
         return f"gradviz.Net.from_dict({net}).ops[0]"
-    known = lookup(op.type)
-    args = own_arguments(op, known and known.args)
-    arguments = f", args={pformat(args, width=WIDTH, sort_dicts=False)}" if args else ""
-    return f"gradviz.Operator({quoted(op.type)}, {_listed(op.inputs)}, {_listed(op.outputs)}{arguments})"
+    args = _plain(op).args
+    given = [f"args={pformat(args, width=WIDTH, sort_dicts=False)}"] if args else []
+    device = [_device_code(op)] if op.device else []
+    return f"gradviz.Operator({', '.join([quoted(op.type), _listed(op.inputs), _listed(op.outputs), *given, *device])})"
+
+
+def _call_code(op: Operator) -> str:
+    """``FC(["x", "w", "b"], "h")``: what adds an operator to a net, without its device."""
+    names = [quoted(some[0]) if len(some) == 1 else _listed(some) for some in (op.inputs, op.outputs)]
+    args = [f"{name}={pformat(value, width=WIDTH, sort_dicts=False)}" for name, value in _plain(op).args.items()]
+    return f"{op.type}({', '.join([*names, *args])})"
+
+
+def _device_code(op: Operator) -> str:
+    return "" if op.device is None else f'device="{op.device}"'
+
+
+def _ys_code(ys: Ys) -> str:
+    if not isinstance(ys, Mapping):
+        return _listed(list(ys))
+    given = {y: quoted(one) if isinstance(one, str) else one and f"gradviz.{one}" for y, one in ys.items()}
+    return f"{{{', '.join(f'{quoted(y)}: {one}' for y, one in given.items())}}}"
 
 
 def quoted(text: str) -> str:
     """A text as code, whatever is in it."""
     return json.dumps(text, ensure_ascii=False)
-
-
-def _without_devices(form: Any) -> Any:
-    """A JSON form in which no operator says where it runs."""
-    if isinstance(form, list):
-        return [_without_devices(item) for item in form]
-    if not isinstance(form, dict):
-        return form
-    return {key: _without_devices(item) for key, item in form.items() if key != "device" or "type" not in form}
 
 
 def _listed(names: list[str]) -> str:

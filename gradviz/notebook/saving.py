@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import chain, count
 from pathlib import Path
+from typing import NamedTuple
 
 from .files import GENERATOR, FileError
 from .session_protocol import Shown
@@ -13,8 +15,15 @@ from .session_protocol import Shown
 ENDINGS = {"recording": ".gradviz.json", "page": ".html", "notebook": ".ipynb"}
 
 
-def save(session: Shown, form: str, name: str, replace: int) -> Path:
-    """Write `session` as one of `ENDINGS`, which the name gets where it has not; returns the whole path.
+class Saved(NamedTuple):
+    """The whole path of a file, and what there is to say of what is in it."""
+
+    path: Path
+    said: str
+
+
+def save(session: Shown, form: str, name: str, replace: int) -> Saved:
+    """Write `session` as one of `ENDINGS`, which the name gets where it has not.
 
     Args:
         name: a path, from the folder of the kernel, which is that of its notebook; empty, for a page: one like that of
@@ -37,9 +46,9 @@ def save(session: Shown, form: str, name: str, replace: int) -> Path:
             kind="exists",
             ways_out=["Choose another name, or allow replacing the file."],
         )
-    write = {"recording": session.save, "page": session.to_html, "notebook": session.to_notebook}[form]
-    write(path)
-    return path
+    write: dict[str, Callable[[Path], object]] = {"recording": session.save, "page": session.to_html}
+    write["notebook"] = session.to_notebook
+    return Saved(path, str(write[form](path) or ""))
 
 
 def _page_path(name: str) -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..debugger import Cursor
+from ..debugger.answers import Answer
 from ..debugger.document import Trace
 from .wait import Wait
 
@@ -62,8 +63,12 @@ class Shown(Cursor):
         """Write a page that opens at the position."""
 
     @abstractmethod
-    def to_notebook(self, path: Path) -> None:
-        """Write a notebook that runs the recorded program again."""
+    def to_notebook(self, path: Path) -> Answer:
+        """Write a notebook that runs the recorded program again; the answer says what is in it."""
+
+    @abstractmethod
+    def to_cells(self, of: Any) -> list[dict[str, Any]]:
+        """Cells that run a part of the recorded program again, for the notebook of this kernel."""
 
     @abstractmethod
     def view(self) -> Trace:

@@ -16,6 +16,7 @@ MOST_ROWS = 200
 def text(trace: Trace, position: int) -> str:
     """Where `trace` is at `position`, what just happened, and the program as it reads there."""
     parts = [_where(trace, position), *(said.replace("`", "") for said in _said(trace, position))]
+    parts += _written(trace, position)
     for title, lines in _halves(trace):
         parts.append("\n".join([title, *(plain(row) for row in rows(trace, lines, position))]))
     return "\n\n".join(parts)
@@ -27,6 +28,7 @@ def html(trace: Trace, position: int, picture: str) -> str:
     return (
         f"<div><p><strong>{escape(_where(trace, position))}</strong></p>"
         f"{''.join(f'<p>{_with_code(said)}</p>' for said in _said(trace, position))}"
+        f"{''.join(f'<pre>{escape(array)}</pre>' for array in _written(trace, position))}"
         f'<div style="display:flex;flex-wrap:wrap;gap:12px;align-items:flex-start"><div>{picture}</div>'
         f"<div>{halves}</div></div></div>"
     )
@@ -45,6 +47,23 @@ def _said(trace: Trace, position: int) -> list[str]:
     event = trace.event_at(position)
     is_told = event is None or (event.kind == "Failed" and event.phase == "run")
     return [said for said in (trace.narration(position), reminder(trace.obstacle, is_told=is_told)) if said]
+
+
+def _written(trace: Trace, position: int) -> Iterator[str]:
+    """What the operator wrote that ran last, unless the position is in a nested net: numbers, at most a corner."""
+    event = trace.event_at(position)
+    lines = [line for line in (*trace.forward, *trace.backward) if line.ran is not None and line.ran <= position]
+    if event is None or event.subnet is not None or not lines:
+        return
+    last = max(lines, key=lambda line: line.ran or 0)
+    for version in last.outputs if last.kind == "operator" else ():
+        if (value := trace.values.get(version)) is None or value.stack is not None:
+            continue
+        rows = [[number if isinstance(number, str) else f"{number:.6g}" for number in row] for row in value.preview]
+        width = max((len(number) for row in rows for number in row), default=0)
+        is_whole = sum(map(len, rows)) == value.size
+        said = f"{version}, {' × '.join(map(str, value.shape)) or 'a number'}{'' if is_whole else ', where it begins'}:"
+        yield "\n".join([said, *("  ".join(number.rjust(width) for number in row) for row in rows)])
 
 
 def _halves(trace: Trace) -> list[tuple[str, list[Line]]]:

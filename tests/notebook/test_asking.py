@@ -47,7 +47,9 @@ def test_every_question_is_answered_at_its_position_and_the_session_stays(
 def test_a_view_saves_a_session_and_replaces_a_file_only_where_it_may(session: gradviz.Session, tmp_path: Path) -> None:
     for form, name in {"recording": "one.gradviz.json", "page": "one.html", "notebook": "one.ipynb"}.items():
         heard = asked(session, "save", form, str(tmp_path / "one"), 0)
-        assert heard["blocks"] == [["paragraph", f"Saved as {tmp_path / name}", False]]
+        ((_, said, _),) = heard["blocks"]
+        assert said.partition(". ")[0] == f"Saved as {tmp_path / name}"
+        assert (" operators of the net, " in said) == (form == "notebook")
         assert (tmp_path / name).stat().st_size > 0
     page = tmp_path / "one.html"
     page.write_text("mine")

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,8 @@ from nbclient import NotebookClient
 
 import gradviz
 from gradviz.notebook.cells import INLINE, NotebookError
+from gradviz.notebook.output import SESSION_TYPE
+from tests.cupy_stand_in import stand_in
 from tests.drawing.nested import loop, three_deep, two_branches
 from tests.gradient.nets.strategy import RandomNet, random_nets
 from tests.gradient.nets.themes import THEMES
@@ -35,23 +39,98 @@ def run(path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return variables
 
 
-def test_it_runs_from_top_to_bottom_in_a_kernel(session: gradviz.Session, tmp_path: Path) -> None:
-    path = tmp_path / "lesson.ipynb"
-    session.to_notebook(path)
+def run_in_kernel(path: Path, *before: str) -> Any:
+    """The notebook after a fresh kernel has run it, and first the cells `before`."""
     notebook = nbformat.read(path, as_version=4)
-    environment = os.environ | {"PYTHONPATH": str(REPOSITORY), "IPYTHONDIR": str(tmp_path)}
-    client = NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}})
+    notebook.cells[:0] = map(nbformat.v4.new_code_cell, before)
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY), "IPYTHONDIR": str(path.parent)}
+    client = NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(path.parent)}})
     client.execute(env=environment)
+    return notebook
+
+
+def steps_of(notebook: Any) -> list[Any]:
+    """The cells that are steps of a live net."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code" and "live.step(" in cell.source]
+
+
+def test_it_runs_from_top_to_bottom_in_a_kernel_and_each_step_shows_what_it_wrote(
+    session: gradviz.Session, tmp_path: Path
+) -> None:
+    session.to_notebook(tmp_path / "lesson.ipynb")
+    notebook = run_in_kernel(tmp_path / "lesson.ipynb")
     assert "are as recorded" in notebook.cells[-1].outputs[0].text
+    for cell, op in zip(steps_of(notebook), session.net.ops, strict=True):
+        (shown,) = [output.data for output in cell.outputs]
+        assert {"image/svg+xml", SESSION_TYPE} <= shown.keys()
+        for name in op.outputs:
+            assert re.search(rf"^{name}@\d, \d", shown["text/plain"], re.MULTILINE)
+
+
+def test_the_first_lesson_as_steps_has_its_gradients(tmp_path: Path) -> None:
+    """The notebook of demos/01-first-backward-pass.ipynb, in a kernel that has nothing but this."""
+    lesson = nbformat.read(REPOSITORY / "demos" / "01-first-backward-pass.ipynb", as_version=4)
+    cells = [cell.source for cell in lesson.cells if cell.cell_type == "code"]
+    variables: dict[str, Any] = {}
+    for source in cells[:3]:
+        exec(source, variables)
+    written = variables["session"].to_notebook(tmp_path / "lesson.ipynb")
+    notebook = run_in_kernel(tmp_path / "lesson.ipynb")
+    assert len(steps_of(notebook)) == len(variables["session"].net.ops)
+    assert re.fullmatch(r"All \d+ are as recorded.\n", notebook.cells[-1].outputs[0].text)
+    said = f"{len(notebook.cells)} cells in lesson.ipynb: 7 operators of the net, 8 of its backward pass, "
+    assert str(written).startswith(said)
+    assert str(written).endswith("arrays in lesson.npz")
+    assert str(written) in written._repr_html_()
+
+
+def two_devices() -> gradviz.Session:
+    """A recording of which one operator, and with it what its rule makes, runs on a GPU."""
+    net = gradviz.Net("two devices")
+    net.Scale("z", "x", scale=2.0, device="cpu")
+    net.Tanh("x", "a", device="cuda:0")
+    net.SumElements("a", "loss", device="cpu")
+    ws = gradviz.Workspace()
+    ws.feed("z", np.linspace(-1, 1, 5))
+    return gradviz.debug(net, ["loss"], workspace=ws)
+
+
+GPU = "import sys\nfrom tests.cupy_stand_in import stand_in\nsys.modules['cupy'] = stand_in(1)"
+
+
+def test_steps_run_on_the_devices_that_operators_carry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", stand_in(1))
+    two_devices().to_notebook(tmp_path / "lesson.ipynb")
+    notebook = run_in_kernel(tmp_path / "lesson.ipynb", GPU)
+    steps = steps_of(notebook)
+    assert steps[1].source == 'net.Tanh("x", "a")\nlive.step(device="cuda:0")'
+    (back,) = [cell for cell in steps if "TanhGradient" in cell.source]
+    assert back.source.startswith('live.step(device="cuda:0")  # x_grad = TanhGradient(a, ')
+    for cell in (steps[1], back):
+        assert " ran on cuda:0 in " in cell.outputs[0].data["text/plain"]
+    assert "are as recorded" in notebook.cells[-1].outputs[0].text
+    assert "on the CPU" not in (tmp_path / "lesson.ipynb").read_text()
+
+
+def test_where_a_device_is_not_there_the_step_says_so_and_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "cupy", stand_in(1))
+        two_devices().to_notebook(tmp_path / "lesson.ipynb")
+    monkeypatch.setitem(sys.modules, "cupy", stand_in(0))
+    with pytest.raises(gradviz.RunError, match="There is no cuda:0") as raised:
+        run(tmp_path / "lesson.ipynb", monkeypatch)
+    assert 'Use "cpu".' in raised.value.ways_out
 
 
 def test_each_operator_has_its_cell_and_its_story(session: gradviz.Session, tmp_path: Path) -> None:
     session.to_notebook(tmp_path / "lesson.ipynb")
     cells = nbformat.read(tmp_path / "lesson.ipynb", as_version=4).cells
-    steps = [number for number, cell in enumerate(cells) if "run_operator" in cell.source and cell.cell_type == "code"]
+    steps = [number for number, cell in enumerate(cells) if "live.step()" in cell.source and cell.cell_type == "code"]
     assert len(steps) == len(session.net.ops)
     for number, op in zip(steps, session.net.ops, strict=True):
-        assert f'gradviz.Operator("{op.type}"' in cells[number].source
+        assert f"net.{op.type}(" in cells[number].source or cells[number].source.endswith(f"# {op}")
         assert cells[number - 1].cell_type == "markdown"
         assert f"= {op.type}(" in cells[number - 1].source
     story = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
@@ -63,7 +142,7 @@ def test_each_operator_has_its_cell_and_its_story(session: gradviz.Session, tmp_
 def test_a_wrong_gradient_is_noticed(session: gradviz.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "lesson.ipynb"
     session.to_notebook(path)
-    path.write_text(path.read_text().replace('ReluGradient\\"', 'TanhGradient\\"'))
+    path.write_text(path.read_text().replace("net.Relu(", "net.Tanh("))
     with pytest.raises(AssertionError, match=r"a_grad|w_grad|b_grad|x_grad"):
         run(path, monkeypatch)
 
@@ -75,6 +154,7 @@ def test_branches_and_loops_run_as_one_operator(
     net, ys, workspace = build()
     session = gradviz.debug(net, ys, workspace=workspace)
     session.to_notebook(tmp_path / "nested.ipynb")
+    assert "live" not in code_of(tmp_path / "nested.ipynb")
     variables = run(tmp_path / "nested.ipynb", monkeypatch)
     assert "w_grad" in variables["gradients"]
 
@@ -225,6 +305,42 @@ def test_without_values_there_is_nothing_to_run(session: gradviz.Session, tmp_pa
         assert raised.value.kind == "no_values"
         assert raised.value.ways_out
     assert not (tmp_path / "none.ipynb").exists()
+
+
+def test_given_gradients_and_operators_to_skip_are_told_to_the_live_net(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = gradviz.Net("given")
+    net.Scale("z", "x", scale=3.0)
+    net.Gather(["x", "rows"], "y")
+    net.Copy("y", "t")
+    ws = gradviz.Workspace()
+    for name, array in {"z": np.ones((3, 2)), "rows": np.array([2, 0]), "y_given": np.full((2, 2), 2.0)}.items():
+        ws.feed(name, array)
+    session = gradviz.debug(net, {"y": "y_given", "t": None}, workspace=ws, skip=1)
+    session.to_notebook(tmp_path / "given.ipynb")
+    code = code_of(tmp_path / "given.ipynb")
+    assert "live = gradviz.live(net, workspace=ws, skip=1)" in code
+    assert 'net.Scale("z", "x", scale=3.0)' in code
+    assert 'live.differentiate({"y": "y_given", "t": None})' in code
+    found = run(tmp_path / "given.ipynb", monkeypatch)
+    assert not [name for name in found["gradients"] if name.startswith("z_grad")]
+
+
+def test_what_was_changed_by_hand_runs_as_it_happened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    net = gradviz.Net("changed")
+    net.Tanh("x", "a")
+    net.Mul(["a", "a"], "b")
+    ws = gradviz.Workspace()
+    ws.feed("x", np.linspace(-1, 1, 3))
+    live = gradviz.live(net, ["b"], workspace=ws)
+    for _ in range(3):
+        live.step()
+    live.feed("b_autogen_grad", [1.0, 2.0, 3.0])
+    live.finish().to_notebook(tmp_path / "changed.ipynb")
+    assert "live" not in code_of(tmp_path / "changed.ipynb")
+    found = run(tmp_path / "changed.ipynb", monkeypatch)
+    np.testing.assert_allclose(found["ws"]["x_grad"], live.session.value("x_grad"))
 
 
 def test_the_same_recording_gives_the_same_notebook(session: gradviz.Session, tmp_path: Path) -> None:

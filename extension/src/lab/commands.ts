@@ -8,6 +8,7 @@ import type { Verbs } from "../views/elements/navigation";
 import type { DebuggerView } from "../views/shell/debugger";
 import type { Current } from "./current";
 import { gradvizIcon } from "./icon";
+import { insertCells } from "./inserting";
 import { openLessons } from "./lessons";
 import { FORMS, save, type Form } from "./saving";
 
@@ -15,6 +16,9 @@ export const CATEGORY = "Gradients";
 export const SHOW_PANEL = "gradviz:show-panel";
 export const LESSONS = "gradviz:lessons";
 const RUN_TO = "gradviz:run-to";
+
+/** Of what cells are made; see gradviz/notebook/inserting.py. */
+const PARTS = { operator: "This Operator", group: "Its Group", pass: "the Whole Pass" };
 
 const MOVES: { id: string; label: string; act(verbs: Verbs): void; isEnabled?(view: DebuggerView): boolean }[] = [
   { id: "gradviz:step", label: "Step", act: (verbs) => verbs.step() },
@@ -77,6 +81,9 @@ export function addCommands(app: JupyterFrontEnd, palette: ICommandPalette | nul
   add({ id: RUN_TO, label: "Run To…", caption: "Go to the next event of a blob, an operator or a kind of event", isEnabled: isOn(), act: () => askAndRunTo(current) });
   for (const [form, { words }] of Object.entries(FORMS)) {
     add({ id: `gradviz:save-${form}`, label: `Save as ${words}…`, caption: `Save the session in use as a ${form}, beside its notebook`, isEnabled: () => current.hasKernel, act: () => panel && save(panel, form as Form) });
+  }
+  for (const [of, words] of Object.entries(PARTS)) {
+    add({ id: `gradviz:insert-${of}`, label: `Insert ${words} as Cells`, caption: "Insert cells below the active one that run this again, step by step", isEnabled: () => current.hasKernel, act: () => panel && insertCells(panel, of) });
   }
   add({ id: LESSONS, label: "Lessons", caption: "Copy the lessons about gradients into this folder, and open the first one", act: ({ cwd }) => openLessons(app, cwd ?? "") });
 }

@@ -14,6 +14,7 @@ import { addCommands, CATEGORY, LESSONS, SHOW_PANEL } from "./commands";
 import { Current } from "./current";
 import { FACTORY, openRecordings, type RecordingDocument } from "./documents";
 import { Displays, renderSessions } from "./output";
+import { insertForViews } from "./inserting";
 import { addLineCommands } from "./line_commands";
 import { Lines } from "./lines";
 import { DebuggerPanel } from "./panel";
@@ -46,9 +47,10 @@ const debuggers: JupyterFrontEndPlugin<void> = {
     });
     const panel = notebooks && new DebuggerPanel(notebooks, displays);
     const lines = panel && editors && new Lines(app.shell, panel, displays);
-    if (panel !== null) {
+    if (notebooks && panel) {
       app.shell.add(panel, "right", { rank: 900, type: "Gradients" });
       restorer?.add(panel, panel.id);
+      insertForViews(notebooks, panel);
     }
     const current = new Current(app.shell, documents, panel);
     addCommands(app, palette, current);

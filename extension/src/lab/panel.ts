@@ -49,6 +49,11 @@ export class DebuggerPanel extends Widget {
     this.bind(notebooks.currentWidget);
   }
 
+  /** The notebook whose sessions these are. */
+  get notebook(): NotebookPanel | null {
+    return [...this.models].find(([, model]) => model === this.model)?.[0] ?? null;
+  }
+
   /** What the current notebook's session is called; empty: there is none. */
   get label(): string {
     return this.model?.sessions.find(({ id }) => id === this.model?.session?.id)?.label ?? "";

@@ -9,7 +9,7 @@ import { list, messageOf, optional, record, refuse, text, tuple, type Reader } f
 export type Verb = "over" | "back_over" | "into" | "out" | "run_to" | "continue_" | "reverse_continue" | "other_clock";
 
 /** Has the session do something, where the question comes from; see gradviz/notebook/asking.py. */
-export type Deed = "to_ssa" | "save" | "still" | "advance";
+export type Deed = "to_ssa" | "save" | "still" | "advance" | "cells";
 
 type Name = Verb | Deed | "why_none" | "provenance" | "versions" | "check" | "checkable" | "state" | "paths" | "ledger" | "diff" | "numbers";
 

@@ -1,4 +1,4 @@
-// Controls: of several one that is shown, by buttons side by side or tabs; a field that adds a text to a list, and says where a
+// Controls: of several one that is shown, by buttons side by side or tabs; a list of what can be done; a field that adds a text to a list, and says where a
 // text that means nothing is at fault.
 
 import type { ConditionError } from "../../model/filters/conditions/conditions";
@@ -93,6 +93,25 @@ export function createTabs<Name extends string>(label: string, names: readonly N
     },
     dispose: () => resizes.disconnect(),
   };
+}
+
+/** A button that opens a list of what can be done; one of these closes it. */
+export function createMenu<Name extends string>(face: string, title: string, names: Record<Name, string>, choose: (name: Name) => void): HTMLElement {
+  const entries = (Object.entries(names) as [Name, string][]).map(([name, words]) =>
+    button(() => {
+      menu.open = false;
+      choose(name);
+    }, {}, words),
+  );
+  const menu = element("details", { class: "gv-menu" }, element("summary", { title }, face), element("div", { role: "group", "aria-label": title }, ...entries));
+  menu.addEventListener("focusout", ({ relatedTarget }) => (menu.open &&= !(relatedTarget instanceof Node) || menu.contains(relatedTarget)));
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !menu.open) return;
+    event.stopPropagation();
+    menu.open = false;
+    menu.querySelector("summary")?.focus();
+  });
+  return menu;
 }
 
 let forms = 0;

@@ -3,6 +3,9 @@
 import type { Deed } from "../../model/answers/asking";
 import type { CodeLine, Marks } from "../../model/schema";
 
+/** What a person has the kernel do. */
+export type Performed = Extract<Deed, "to_ssa" | "save" | "cells">;
+
 /** The moves that a person makes by a key, a button or a command. */
 export interface Verbs {
   step(): void;
@@ -45,8 +48,11 @@ export interface Navigation extends Verbs {
   toggleBreakpoint(line: string): void;
   /** Shows in the graph what lies near the line that is looked at, or all again. */
   focus(): void;
-  /** Has the kernel record the SSA form of the net, which is shown then, or write a page; null: there is no kernel. */
-  perform: ((deed: Deed) => void) | null;
+  /**
+   * Has the kernel record the SSA form of the net, which is shown then, write a page, or make cells of a part of it, which the
+   * host inserts; null: there is no kernel.
+   */
+  perform: ((deed: Performed, ...given: string[]) => void) | null;
   /** Shows a line of the user's code. */
   code(line: CodeLine): void;
   /** Looks at one line until the next move; null looks at the event again. */

@@ -1,13 +1,14 @@
 // The debugger: all views of one trace around one position.
 
 import { Lesson } from "../../lesson/lesson";
-import { createAnswers, type Answers, type Ask, type Deed, type Reply, type Verb } from "../../model/answers/asking";
+import { createAnswers, type Answers, type Ask, type Reply, type Verb } from "../../model/answers/asking";
 import { continueFrom, marksOf, reverseContinueFrom, sameMarks, stopAt, toggledAt } from "../../model/filters/marks";
 import { backOver, clamp, currentEvent, forwardLine, into, otherClock, otherIteration, out, over, touchedLines } from "../../model/recording/cursor";
 import { linesById } from "../../model/recording/lines";
 import type { CodeLine, Marks, Trace } from "../../model/schema";
 import { element } from "../elements/dom";
-import type { Navigation, Verbs } from "../elements/navigation";
+import type { Navigation, Performed, Verbs } from "../elements/navigation";
+import { counted } from "../elements/numbers";
 import { createGraph } from "../graph/graph";
 import { runToTarget } from "../inspector/marks";
 import { createInspector, type Chosen as ChosenOfInspector } from "../inspector/inspector";
@@ -16,6 +17,7 @@ import { createText, type Chosen as ChosenOfText } from "../program/text";
 import { createTimeline } from "../timeline/timeline";
 import { createCrumbs, createFormula, createNarration } from "./narration";
 import { act, helpCard, keepShortcutsAway, type Keyboard } from "./keys";
+import { INSERT, type Insert } from "./notices";
 import { createPaneTabs, type Pane } from "./panes";
 import { createToolbar } from "./toolbar";
 import { beginOf, endOf, lengthOf } from "../../model/recording/lookup";
@@ -34,6 +36,9 @@ interface Host {
 }
 
 export type DebuggerView = ReturnType<typeof createDebugger>;
+
+const WORKING: Record<Performed, string> = { to_ssa: "Recording the SSA form …", save: "Writing the page …", cells: "Making the cells …" };
+const NOT_INSERTED = 'JupyterLab and Notebook 7 insert cells, below a cell or from the side panel. Elsewhere: session.to_notebook("lesson.ipynb").';
 
 /** Builds the debugger inside `root` (which gets the class `gradviz` and takes the keys while it has the focus). */
 export function createDebugger(root: HTMLElement, trace: Trace, position: number, host: Host) {
@@ -99,16 +104,23 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
   }
 
   /** Has the kernel do something, and says what came of it. */
-  function perform(ask: Ask, deed: Deed): void {
-    panes.narration.say(deed === "to_ssa" ? "Recording the SSA form …" : "Writing the page …");
+  function perform(ask: Ask, deed: Performed, ...given: string[]): void {
+    panes.narration.say(WORKING[deed]);
     const tell = (reply: Reply): void => {
       if ("late" in reply) void reply.late?.then(tell);
-      const file = "data" in reply ? reply.data?.["file"] : undefined;
+      const { file, cells } = ("data" in reply && reply.data) || {};
       const problem = "problem" in reply ? [reply.problem, ...reply.waysOut].join(" ") : "";
-      panes.narration.say(...(typeof file === "string" ? ["Saved beside the notebook: ", fileLink(file)] : [problem]));
+      if (Array.isArray(cells)) panes.narration.say(insert(cells));
+      else panes.narration.say(...(typeof file === "string" ? ["Saved beside the notebook: ", fileLink(file)] : [problem]));
     };
-    const given = deed === "save" ? ["page", "", 1] : [];
-    void ask({ question: deed, arguments: given, position: at }).then(tell);
+    // What is handed out replaces nothing but an older page.
+    void ask({ question: deed, arguments: deed === "save" ? [...given, 1] : given, position: at }).then(tell);
+  }
+
+  /** Has the host insert cells; says how that went. */
+  function insert(cells: unknown[]): string {
+    const event: Insert = new CustomEvent(INSERT, { bubbles: true, composed: true, cancelable: true, detail: { cells } });
+    return root.dispatchEvent(event) ? NOT_INSERTED : `${counted(cells.length, "cell")} inserted below.`;
   }
 
   function setMarks(next: Marks, isOwn: boolean): void {

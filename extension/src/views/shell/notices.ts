@@ -1,4 +1,5 @@
-// What the widget says beside the debugger: that its kernel is gone, or what is being opened.
+// What the widget says beside the debugger, to a person or to what is around it: that its kernel is gone, what is being opened,
+// that it rests, which cells to insert.
 
 import type { Reply } from "../../model/answers/asking";
 import { element } from "../elements/dom";
@@ -9,6 +10,10 @@ export const KERNEL_LOST = "gradviz-kernel-lost";
 /** The event of a widget that rests at a position: `still` asks for what is to be kept of it in the output. */
 export const RESTED = "gradviz-rested";
 export type Rested = CustomEvent<{ still: () => Promise<Reply> }>;
+
+/** The event by which a view has its host insert cells below its own; a host that does so prevents the default. */
+export const INSERT = "gradviz-insert";
+export type Insert = CustomEvent<{ cells: unknown[] }>;
 
 const WORDS = "The kernel behind this is gone. Stepping goes on, over what was recorded; code in cells does not follow.";
 

@@ -2,13 +2,16 @@
 
 import { reason } from "../../model/recording/lines";
 import type { Trace } from "../../model/schema";
-import { createChoice, textField } from "../elements/controls";
+import { createChoice, createMenu, textField } from "../elements/controls";
 import { button, element, icon, leave, type Child } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
 import { lengthOf } from "../../model/recording/lookup";
 
 /** More suggestions than this help nobody and slow the list down. */
 const SUGGESTIONS = 300;
+
+/** Of what cells are made; see gradviz/notebook/inserting.py. */
+const PARTS = { operator: "This operator", group: "All of its group", pass: "The whole pass" };
 
 let toolbars = 0;
 
@@ -28,7 +31,8 @@ export function createToolbar(trace: Trace, navigation: Navigation, help: { togg
   const teach = stepButton("Teach", "Teaching: values and gradients at the wires, a question before each step (t)", () => navigation.teach(), "Teach");
   const project = stepButton("Projector", "Projector: graph text large enough for a lecture hall (p)", () => navigation.project(), "Projector");
   const { perform } = navigation;
-  const handOut = perform ? [stepButton("Hand out", "Hand out: save a page of this beside the notebook, which any browser shows", () => perform("save"), "Hand out")] : [];
+  const handOut = perform ? [stepButton("Hand out", "Hand out: save a page of this beside the notebook, which any browser shows", () => perform("save", "page", ""), "Hand out")] : [];
+  const cells = perform ? [createMenu("Cells", "Insert as cells below: what runs this again, step by step", PARTS, (part) => perform("cells", part))] : [];
   const picture = createChoice("gv-segments", "Operators as", ["Graph", "Table"], (name) => ({ title: `${name} (g)` }), () => navigation.table());
   const isRun = trace.part !== null || trace.events.some(({ kind }) => kind === "Ran");
   step.classList.add("gv-primary");
@@ -50,7 +54,7 @@ export function createToolbar(trace: Trace, navigation: Navigation, help: { togg
   const waiting = element("span", { role: "status" });
   const goOn = button(navigation.goOn, { class: "gv-primary", title: "Let the cell that waits here go on (r)" }, icon("M3 3h2v10H3zM7 3l7 5-7 5z"), "Continue cell");
   const wait = element("div", { class: "gv-wait" }, waiting, goOn);
-  bar.append(wait, restart, back, step, separator(), backOver, over, ...(trace.subnets.length > 0 ? [into, out] : []), finish, separator(), reverse, onward, ...(isRun ? [clock] : []), separator(), runTo.element, separator(), picture.element, teach, project, ...handOut, element("span", { class: "gv-where" }, ...notRun, position, keys));
+  bar.append(wait, restart, back, step, separator(), backOver, over, ...(trace.subnets.length > 0 ? [into, out] : []), finish, separator(), reverse, onward, ...(isRun ? [clock] : []), separator(), runTo.element, separator(), picture.element, teach, project, ...handOut, ...cells, element("span", { class: "gv-where" }, ...notRun, position, keys));
 
   function show(to: number): void {
     where.textContent = String(to);

@@ -1,4 +1,4 @@
-"use strict";(self.rspackChunkgradviz=self.rspackChunkgradviz||[]).push([[1],{25(r,e,a){var o=a(26),g=a.n(o),t=a(27),i=(a.n(t))()(g());i.push([r.id,`/* src/views/elements/look.css */
+"use strict";(self.rspackChunkgradviz=self.rspackChunkgradviz||[]).push([[1],{25(r,e,a){var o=a(26),t=a.n(o),g=a(27),i=(a.n(g))()(t());i.push([r.id,`/* src/views/elements/look.css */
 .gradviz {
   color-scheme: light dark;
   --gv-bg: var(--jp-layout-color0, light-dark(#ffffff, #14171a));
@@ -273,6 +273,44 @@
 .gradviz .gv-run-to input {
   width: 100%;
   height: 28px;
+}
+.gv-menu > summary {
+  display: flex;
+  align-items: center;
+  height: 28px;
+  padding: 0 7px;
+  border-radius: 5px;
+  list-style: none;
+  cursor: pointer;
+}
+.gv-menu > summary::-webkit-details-marker {
+  display: none;
+}
+.gv-menu > summary::after {
+  width: 0;
+  margin-left: 5px;
+  border: 4px solid transparent;
+  border-top-color: currentcolor;
+  border-bottom-width: 0;
+  content: "";
+}
+.gv-menu > summary:hover,
+.gv-menu[open] > summary {
+  background: var(--gv-hover);
+}
+.gv-menu > div {
+  position: absolute;
+  z-index: 2;
+  top: calc(100% + 2px);
+  right: 8px;
+  display: grid;
+  padding: 4px;
+  border: 1px solid var(--gv-border);
+  border-radius: 6px;
+  background: var(--gv-bg);
+}
+.gradviz .gv-menu button {
+  text-align: left;
 }
 .gv-message:not(:empty) {
   position: absolute;
@@ -2575,4 +2613,4 @@ body:not([data-jp-theme-light=false]) .gradviz-lab-dark {
   background: light-dark(#b3261e, #ff9a91);
   opacity: 1;
 }
-`,""]),a.d(e,{},{A:i})},27(r){r.exports=function(r){var e=[];return e.toString=function(){return this.map(function(e){var a="",o=void 0!==e[5];return e[4]&&(a+="@supports (".concat(e[4],") {")),e[2]&&(a+="@media ".concat(e[2]," {")),o&&(a+="@layer".concat(e[5].length>0?" ".concat(e[5]):""," {")),a+=r(e),o&&(a+="}"),e[2]&&(a+="}"),e[4]&&(a+="}"),a}).join("")},e.i=function(r,a,o,g,t){"string"==typeof r&&(r=[[null,r,void 0]]);var i={};if(o)for(var n=0;n<this.length;n++){var v=this[n][0];null!=v&&(i[v]=!0)}for(var d=0;d<r.length;d++){var l=[].concat(r[d]);o&&i[l[0]]||(void 0!==t&&(void 0===l[5]||(l[1]="@layer".concat(l[5].length>0?" ".concat(l[5]):""," {").concat(l[1],"}")),l[5]=t),a&&(l[2]&&(l[1]="@media ".concat(l[2]," {").concat(l[1],"}")),l[2]=a),g&&(l[4]?(l[1]="@supports (".concat(l[4],") {").concat(l[1],"}"),l[4]=g):l[4]="".concat(g)),e.push(l))}},e}},26(r){r.exports=function(r){return r[1]}},18(r,e,a){a.r(e);var o=a(19),g=a.n(o),t=a(20),i=a.n(t),n=a(21),v=a.n(n),d=a(22),l=a.n(d),p=a(23),s=a.n(p),c=a(24),h=a.n(c),x=a(25),f={};f.styleTagTransform=h(),f.setAttributes=l(),f.insert=v().bind(null,"head"),f.domAPI=i(),f.insertStyleElement=s(),g()(x.A,f);let b=x.A&&x.A.locals?x.A.locals:void 0;a.d(e,{},{default:b})},19(r){var e=[];function a(r){for(var a=-1,o=0;o<e.length;o++)if(e[o].identifier===r){a=o;break}return a}function o(r,o){for(var g={},t=[],i=0;i<r.length;i++){var n=r[i],v=o.base?n[0]+o.base:n[0],d=g[v]||0,l="".concat(v," ").concat(d);g[v]=d+1;var p=a(l),s={css:n[1],media:n[2],sourceMap:n[3],supports:n[4],layer:n[5]};if(-1!==p)e[p].references++,e[p].updater(s);else{var c=function(r,e){var a=e.domAPI(e);return a.update(r),function(e){e?(e.css!==r.css||e.media!==r.media||e.sourceMap!==r.sourceMap||e.supports!==r.supports||e.layer!==r.layer)&&a.update(r=e):a.remove()}}(s,o);o.byIndex=i,e.splice(i,0,{identifier:l,updater:c,references:1})}t.push(l)}return t}r.exports=function(r,g){var t=o(r=r||[],g=g||{});return function(r){r=r||[];for(var i=0;i<t.length;i++){var n=a(t[i]);e[n].references--}for(var v=o(r,g),d=0;d<t.length;d++){var l=a(t[d]);0===e[l].references&&(e[l].updater(),e.splice(l,1))}t=v}}},21(r){var e={};r.exports=function(r,a){var o=function(r){if(void 0===e[r]){var a=document.querySelector(r);if(window.HTMLIFrameElement&&a instanceof window.HTMLIFrameElement)try{a=a.contentDocument.head}catch(r){a=null}e[r]=a}return e[r]}(r);if(!o)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");o.appendChild(a)}},23(r){r.exports=function(r){var e=document.createElement("style");return r.setAttributes(e,r.attributes),r.insert(e,r.options),e}},22(r,e,a){r.exports=function(r){var e=a.nc;e&&r.setAttribute("nonce",e)}},20(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var e=r.insertStyleElement(r);return{update:function(a){var o,g,t;o="",a.supports&&(o+="@supports (".concat(a.supports,") {")),a.media&&(o+="@media ".concat(a.media," {")),(g=void 0!==a.layer)&&(o+="@layer".concat(a.layer.length>0?" ".concat(a.layer):""," {")),o+=a.css,g&&(o+="}"),a.media&&(o+="}"),a.supports&&(o+="}"),(t=a.sourceMap)&&"u">typeof btoa&&(o+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(t))))," */")),r.styleTagTransform(o,e,r.options)},remove:function(){var r;null===(r=e).parentNode||r.parentNode.removeChild(r)}}}},24(r){r.exports=function(r,e){if(e.styleSheet)e.styleSheet.cssText=r;else{for(;e.firstChild;)e.removeChild(e.firstChild);e.appendChild(document.createTextNode(r))}}}}]);
+`,""]),a.d(e,{},{A:i})},27(r){r.exports=function(r){var e=[];return e.toString=function(){return this.map(function(e){var a="",o=void 0!==e[5];return e[4]&&(a+="@supports (".concat(e[4],") {")),e[2]&&(a+="@media ".concat(e[2]," {")),o&&(a+="@layer".concat(e[5].length>0?" ".concat(e[5]):""," {")),a+=r(e),o&&(a+="}"),e[2]&&(a+="}"),e[4]&&(a+="}"),a}).join("")},e.i=function(r,a,o,t,g){"string"==typeof r&&(r=[[null,r,void 0]]);var i={};if(o)for(var n=0;n<this.length;n++){var v=this[n][0];null!=v&&(i[v]=!0)}for(var d=0;d<r.length;d++){var l=[].concat(r[d]);o&&i[l[0]]||(void 0!==g&&(void 0===l[5]||(l[1]="@layer".concat(l[5].length>0?" ".concat(l[5]):""," {").concat(l[1],"}")),l[5]=g),a&&(l[2]&&(l[1]="@media ".concat(l[2]," {").concat(l[1],"}")),l[2]=a),t&&(l[4]?(l[1]="@supports (".concat(l[4],") {").concat(l[1],"}"),l[4]=t):l[4]="".concat(t)),e.push(l))}},e}},26(r){r.exports=function(r){return r[1]}},18(r,e,a){a.r(e);var o=a(19),t=a.n(o),g=a(20),i=a.n(g),n=a(21),v=a.n(n),d=a(22),l=a.n(d),p=a(23),s=a.n(p),c=a(24),h=a.n(c),x=a(25),f={};f.styleTagTransform=h(),f.setAttributes=l(),f.insert=v().bind(null,"head"),f.domAPI=i(),f.insertStyleElement=s(),t()(x.A,f);let b=x.A&&x.A.locals?x.A.locals:void 0;a.d(e,{},{default:b})},19(r){var e=[];function a(r){for(var a=-1,o=0;o<e.length;o++)if(e[o].identifier===r){a=o;break}return a}function o(r,o){for(var t={},g=[],i=0;i<r.length;i++){var n=r[i],v=o.base?n[0]+o.base:n[0],d=t[v]||0,l="".concat(v," ").concat(d);t[v]=d+1;var p=a(l),s={css:n[1],media:n[2],sourceMap:n[3],supports:n[4],layer:n[5]};if(-1!==p)e[p].references++,e[p].updater(s);else{var c=function(r,e){var a=e.domAPI(e);return a.update(r),function(e){e?(e.css!==r.css||e.media!==r.media||e.sourceMap!==r.sourceMap||e.supports!==r.supports||e.layer!==r.layer)&&a.update(r=e):a.remove()}}(s,o);o.byIndex=i,e.splice(i,0,{identifier:l,updater:c,references:1})}g.push(l)}return g}r.exports=function(r,t){var g=o(r=r||[],t=t||{});return function(r){r=r||[];for(var i=0;i<g.length;i++){var n=a(g[i]);e[n].references--}for(var v=o(r,t),d=0;d<g.length;d++){var l=a(g[d]);0===e[l].references&&(e[l].updater(),e.splice(l,1))}g=v}}},21(r){var e={};r.exports=function(r,a){var o=function(r){if(void 0===e[r]){var a=document.querySelector(r);if(window.HTMLIFrameElement&&a instanceof window.HTMLIFrameElement)try{a=a.contentDocument.head}catch(r){a=null}e[r]=a}return e[r]}(r);if(!o)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");o.appendChild(a)}},23(r){r.exports=function(r){var e=document.createElement("style");return r.setAttributes(e,r.attributes),r.insert(e,r.options),e}},22(r,e,a){r.exports=function(r){var e=a.nc;e&&r.setAttribute("nonce",e)}},20(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var e=r.insertStyleElement(r);return{update:function(a){var o,t,g;o="",a.supports&&(o+="@supports (".concat(a.supports,") {")),a.media&&(o+="@media ".concat(a.media," {")),(t=void 0!==a.layer)&&(o+="@layer".concat(a.layer.length>0?" ".concat(a.layer):""," {")),o+=a.css,t&&(o+="}"),a.media&&(o+="}"),a.supports&&(o+="}"),(g=a.sourceMap)&&"u">typeof btoa&&(o+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(g))))," */")),r.styleTagTransform(o,e,r.options)},remove:function(){var r;null===(r=e).parentNode||r.parentNode.removeChild(r)}}}},24(r){r.exports=function(r,e){if(e.styleSheet)e.styleSheet.cssText=r;else{for(;e.firstChild;)e.removeChild(e.firstChild);e.appendChild(document.createTextNode(r))}}}}]);

@@ -1,0 +1,157 @@
+"""Cells for the notebook of a session: an operator, what one of the net brings, or the whole pass, run again beside it.
+
+They take what they start from out of the session, by the name that it has in the kernel: no number is copied. What they
+call their own has names that are free there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, get_args
+
+from ..debugger import Recording
+from ..debugger.document import Line, Trace
+from ..debugger.telling import key_of
+from ..gradient import Ys
+from ..program.events import Visited
+from ..program.operator import parts_of
+from ..runtime.devices import is_on_gpu
+from . import kernel_shell
+from .cells import Cell, Cells, NotebookError, code_cell, operators_of, quoted, text_cell, with_values
+
+Of = Literal["operator", "group", "pass"]
+"""Of what: the operator at a position, the operator of the net with all that it brings, or the whole pass."""
+
+MOST = 200
+"""Operators; more cells than these bring are no use in a notebook that a person reads."""
+
+Halves = tuple[Sequence[Line], Sequence[Line]]
+
+
+def cells_beside(
+    trace: Trace, recording: Recording | None, position: int, of: Of, ways: Mapping[str, object]
+) -> list[Cell]:
+    """The cells, first to last.
+
+    Args:
+        ways: what leads to the session: code behind the name of a thing -> that thing.
+
+    Raises:
+        NotebookError: ``no_values``; ``no_name``, ``no_operator``, ``too_large``, ``bad_argument``.
+    """
+    if of not in get_args(Of):
+        words = ", ".join(map(repr, get_args(Of)))
+        raise NotebookError(f"{of!r} is nothing to make cells of.", kind="bad_argument", ways_out=[f"One of {words}."])
+    recording = with_values(recording, "cells")
+    shell = kernel_shell()
+    names: Mapping[str, object] = {} if shell is None else shell.user_ns
+    session = _called(names, ways)
+    ys, skip = recording.ys, recording.skip
+    halves: Halves = (trace.forward, trace.backward)
+    if of != "pass":
+        line = _line_at(trace, position)
+        index = line.number if line.role == "forward" else line.of
+        halves = _halves(trace, line, None if of == "operator" else index)
+        ys, skip = _ys(recording, index, halves), 0
+    operators = operators_of([*halves[0], *halves[1]])
+    if len(operators) > MOST:
+        raise NotebookError(
+            f"These would be cells of {len(operators):,} operators: a notebook of its own is the place for them.",
+            kind="too_large",
+            ways_out=['session.to_notebook("lesson.ipynb")', "Insert the group of one operator."],
+        )
+    if of != "pass" and (waiting := next((line for line in operators if line.ran is None), None)):
+        raise NotebookError(f"{waiting.type} has not run, so there is nothing to run it on.", kind="no_values")
+    return _Inserted(session, trace, recording, halves, ys, skip, names).made()
+
+
+class _Inserted(Cells):
+    what = "cells"
+
+    def __init__(self, session: str, *args: Any) -> None:
+        self._session = session
+        super().__init__(*args)
+
+    def made(self) -> list[Cell]:
+        """Every cell, first to last."""
+        written = operators_of(self._backward) or operators_of(self._forward)
+        last = dict(key_of(version) for line in written for version in line.outputs if self._is_array(version))
+        versions = ", ".join(f"{quoted(name)}: {quoted(f'{name}@{number}')}" for name, number in last.items())
+        now = f"{self.live}.workspace" if self.is_live else self.ws
+        recorded = f"{self._session}.value(version)"
+        return [
+            text_cell(
+                f"## Steps of {self._trace.name}",
+                f"What they start from is taken out of `{self._session}`, which stays as it is.",
+            ),
+            code_cell("import numpy as np\n\nimport gradviz\n", f"{self.ws} = gradviz.Workspace()", *self.start()),
+            *self.steps(),
+            text_cell("Whether this is what was recorded:"),
+            code_cell(
+                "{",
+                f"    name: np.allclose({now}[name], {recorded}, equal_nan=True)",
+                f"    for name, version in {{{versions}}}.items()",
+                "}",
+            ),
+        ]
+
+    def _is_array(self, version: str) -> bool:
+        value = self._trace.values.get(version)
+        return value is not None and value.stack is None
+
+    def _code_of(self, name: str, version: str) -> str:
+        to_host = ".get()" * is_on_gpu(self._recording.values[key_of(version)])
+        return f"{self._session}.value({quoted(version)}){to_host}"
+
+
+def _called(names: Mapping[str, object], ways: Mapping[str, object]) -> str:
+    """What a session is called in a kernel that has these names."""
+    for pattern in (r"[^_]\w*", r"_\d+"):  # then that of an output
+        for code, thing in ways.items():
+            for name, value in list(names.items()):
+                if value is thing and re.fullmatch(pattern, name):
+                    return name + code
+    raise NotebookError(
+        "The cells take their values out of the session, and it has no name in the kernel.",
+        kind="no_name",
+        ways_out=["Give it one in a cell: session = gradviz.debug(net, ys, workspace=ws)."],
+    )
+
+
+def _line_at(trace: Trace, position: int) -> Line:
+    """The operator of the outermost net that a position is about."""
+    event = trace.event_at(position)
+    ids = [] if event is None else [one for one in event.lines if "." not in one]
+    if not ids and event is not None and event.forward is not None and event.subnet is None:
+        ids = [f"f{event.forward}"]
+    line = next((line for line in (*trace.forward, *trace.backward) if ids and line.id == ids[-1]), None)
+    if line is not None and line.kind == "passed":
+        line = next(one for one in trace.forward if one.number == line.of)
+    if line is None:
+        is_inside = event is not None and event.subnet is not None
+        raise NotebookError(
+            f"Event {position} is in a nested net, whose operators run where their net does."
+            if is_inside
+            else f"Event {position} is about no operator of the net or of its backward pass.",
+            kind="no_operator",
+            ways_out=["Step out of it." if is_inside else "Step to one.", "Insert the whole pass."],
+        )
+    return line
+
+
+def _halves(trace: Trace, line: Line, group: int | None) -> Halves:
+    """A line alone, or all that belong to an operator of the net."""
+    if group is None:
+        return ([line], []) if line.role == "forward" else ([], [line])
+    return [one for one in trace.forward if one.number == group], [one for one in trace.backward if one.of == group]
+
+
+def _ys(recording: Recording, index: int | None, halves: Halves) -> Ys:
+    """The gradients of the outputs of an operator of the net that its backward operators read."""
+    read = {key_of(version)[0] for line in operators_of(halves[1]) for version in line.inputs}
+    for event in recording.events:
+        if isinstance(event, Visited) and event.index == index and not event.path:
+            named = zip(recording.operators[event.index].outputs, event.g_output, strict=False)
+            return {y: one for y, one in named if one is not None and read.issuperset(parts_of(one))}
+    return []

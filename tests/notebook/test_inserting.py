@@ -1,0 +1,130 @@
+"""Cells that a session makes of a part of itself for the notebook of its kernel, run there."""
+
+import ast
+import re
+
+import pytest
+
+import gradviz
+from gradviz.notebook.cells import NotebookError
+from tests.notebook.conftest import Kernel, Panel
+
+INSERT = """
+def insert(session, of):
+    for cell in session.to_cells(of):
+        if cell["cell_type"] == "code":
+            done = get_ipython().run_cell(cell["source"])
+            done.raise_error()
+    return done.result
+"""
+"""Runs the cells in the kernel; gives what the last one shows."""
+
+RECORDED = {
+    "net": "session = debug()",
+    "loop": """
+loop = gradviz.Net("power")
+with loop.While("go") as rounds:
+    with rounds.condition():
+        loop.LT(["i", "n"], "go")
+    loop.Mul(["x", "w"], "x")
+    loop.Add(["i", "one"], "i")
+fed = gradviz.Workspace()
+for name, value in {"x": 2.0, "w": 3.0, "i": 0, "n": 4, "one": 1}.items():
+    fed.feed(name, value)
+session = gradviz.debug(loop, ["x"], workspace=fed)
+""",
+    "code": """
+x = gradviz.Variable(np.linspace(-1, 1, 5), name="x")
+session = gradviz.debug(gradviz.functions.sum(gradviz.functions.tanh(x) * x))
+""",
+    "live": "going = gradviz.live(net, ['s'], workspace=ws); going.finish(); session = None",
+}
+
+
+def result(kernel: Kernel, code: str) -> str:
+    """What a cell shows as text."""
+    shown = [message["content"] for message in kernel.run(code) if message["msg_type"] == "execute_result"]
+    text: str = shown[-1]["data"]["text/plain"]
+    return text
+
+
+def ran(kernel: Kernel, session: str, of: str, target: str = "") -> dict[str, bool]:
+    """Which of what the inserted cells computed is as it was recorded."""
+    kernel.run(INSERT + (f"{session}.restart(); {session}.run_to({target!r});" if target else f"{session}.finish();"))
+    shown = result(kernel, f"insert({session}, {of!r})")
+    found: dict[str, bool] = ast.literal_eval(shown)
+    return found
+
+
+@pytest.mark.parametrize("of", ["operator", "group", "pass"])
+@pytest.mark.parametrize("recorded", ["net", "loop", "code", "live"])
+def test_the_cells_run_and_give_what_was_recorded(kernel: Kernel, recorded: str, of: str) -> None:
+    kernel.run(RECORDED[recorded])
+    session = "going.session" if recorded == "live" else "session"
+    found = ran(kernel, session, of, "" if of == "pass" else "While" if recorded == "loop" else "RuleApplied")
+    assert found
+    assert all(found.values())
+
+
+def test_what_the_notebook_calls_its_own_stays(kernel: Kernel) -> None:
+    kernel.run("session = debug(); live = 1; before = (net, ws, live, session, len(net.ops), session.position)")
+    ran(kernel, "session", "pass")
+    kernel.run("session.restart()")
+    assert result(kernel, "before == (net, ws, live, session, len(net.ops), session.position)") == "True"
+
+
+def test_a_group_that_a_live_net_makes_as_it_was_is_steps_of_one(kernel: Kernel) -> None:
+    kernel.run(
+        "chain = gradviz.Net('chain'); chain.Tanh('x', 'a'); chain.Sqr('a', 'b')\n"
+        "session = gradviz.debug(chain, ['b'], workspace=ws); session.run_to('TanhGradient')\n"
+        "code = [cell['source'] for cell in session.to_cells('group') if cell['cell_type'] == 'code']"
+    )
+    code = ast.literal_eval(result(kernel, "code"))
+    assert '.feed("x", session.value("x@0"))' in code[0]
+    assert '.feed("a_grad", session.value("a_grad@0"))' in code[0]
+    assert re.fullmatch(r'live\w*\.differentiate\({"a": "a_grad"}\)', code[2])
+    assert re.fullmatch(r"live\w*\.step\(\)  # x_grad = TanhGradient\(a, a_grad\)", code[3])
+    assert ran(kernel, "session", "group", "TanhGradient") == {"x_grad": True}
+
+
+def test_a_view_gets_them_as_the_file_of_a_notebook_has_them(kernel: Kernel) -> None:
+    kernel.run("session = debug()")
+    kernel.run("session")
+    panel = Panel(kernel)
+    question = {"type": "question", "id": "q", "question": "cells", "arguments": ["group"], "position": 1}
+    heard = panel.heard(panel.say({"type": "ask", "id": panel.active, "question": question}))
+    (answer,) = [message for message in heard if message["type"] == "answer"]
+    kinds = [cell["cell_type"] for cell in answer["data"]["cells"]]
+    assert (kinds[0], kinds[-1]) == ("markdown", "code")
+
+
+@pytest.mark.parametrize(
+    ("prepare", "ask", "kind", "way_out"),
+    [
+        ("made = [debug()]", "made[0].to_cells('pass')", "no_name", "session = gradviz.debug(net, ys, workspace=ws)"),
+        ("session = debug()", "session.to_cells()", "no_operator", "Step to one"),
+        (RECORDED["loop"] + "session.run_to('EnteredSubnet')", "session.to_cells()", "no_operator", "Step out of it"),
+        ("session = debug()", "session.to_cells('everything')", "bad_argument", "'operator', 'group', 'pass'"),
+        (
+            "long = gradviz.Net()\nfor at in range(150): long.Tanh(f'x{at}' if at else 'x', f'x{at + 1}')\n"
+            "session = gradviz.debug(long, ['x150'], workspace=ws)",
+            "session.to_cells('pass')",
+            "too_large",
+            "session.to_notebook",
+        ),
+        ("session = gradviz.debug(net, ['s'])", "session.to_cells('pass')", "no_values", "Feed the net's inputs"),
+    ],
+)
+def test_what_cannot_be_inserted_says_why_and_the_ways_out(
+    kernel: Kernel, prepare: str, ask: str, kind: str, way_out: str
+) -> None:
+    kernel.run(prepare)
+    kernel.run(f"try: {ask}\nexcept gradviz.GradvizError as error: refused = error")
+    assert result(kernel, "refused.kind") == repr(kind)
+    assert way_out in result(kernel, "print(refused.explain()); ' '.join(refused.ways_out)")
+
+
+def test_outside_of_a_kernel_a_session_has_no_name(session: gradviz.Session) -> None:
+    with pytest.raises(NotebookError) as raised:
+        session.to_cells("pass")
+    assert raised.value.kind == "no_name"
