@@ -166,8 +166,16 @@ class LabPage:
             self.errors.append(f"uncaught: {error}")
 
 
+OF_NOTEBOOK = ("reading 'schema'", "'filebrowser:open-path' not registered")
+"""What Notebook 7 itself reports now and then while it loads."""
+
+
 class NotebookPage(LabPage):
     """The same in Notebook 7, which the server serves beside JupyterLab."""
+
+    def _on_page_error(self, error: Error) -> None:
+        if not any(own in error.message for own in OF_NOTEBOOK):
+            super()._on_page_error(error)
 
     def _address(self, workspace: str, path: str) -> str:
         return f"notebooks/{path}"

@@ -26,16 +26,11 @@ print("trained")"""
 
 WAITS = "A cell waits."
 
-OF_NOTEBOOK = "reading 'schema'"
-"""What Notebook 7 itself reports while it loads."""
-
-
 @pytest.fixture(params=[LabPage, NotebookPage], ids=["jupyterlab", "notebook"])
 def opened(request: pytest.FixtureRequest, server: JupyterServer, browser: Browser) -> Iterator[LabPage]:
     """A page over JupyterLab and over Notebook 7 in turn."""
     with page_over(server, browser, request, request.param) as page:
         yield page
-        page.errors[:] = [error for error in page.errors if OF_NOTEBOOK not in error]
 
 
 def begin(page: LabPage, cell: int = 1) -> None:
