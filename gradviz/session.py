@@ -98,7 +98,8 @@ class Session(Shown):
             write_whole(path, encode(self.trace()))
             return
         marks = {"breakpoints": self.marks.breakpoints, "watches": self.marks.watches}
-        write_whole(path, encode_packed(msgspec.structs.replace(outline(self._recording), **marks), self.events))
+        trace = msgspec.structs.replace(outline(self._recording), **marks)
+        write_whole(path, encode_packed(trace, *self._recording.in_columns))
 
     def to_html(
         self, path: str | Path, *, budget: int = BUDGET, answers: int = ANSWERS, title: str | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 from zlib import compress, decompressobj
 from zlib import error as ZlibError
 
@@ -71,39 +71,66 @@ REPEATED: dict[type, str] = {Ran: "seconds", EnteredSubnet: "iteration", LeftSub
 STEPS = {EnteredSubnet: 1, LeftSubnet: -1}
 
 
-def encode_packed(outline: Trace, events: Sequence[Event]) -> bytes:
-    """A large recording as JSON, UTF-8; `outline` is its document without lines and events."""
+class Repeated(NamedTuple):
+    """The last events of a recording, those that iterations repeat, in columns of their own.
+
+    Attributes:
+        whole: one of each that differ in more than path and number, in the order in which they come first.
+        like: of each event which of these it is like.
+        paths: in the order in which events come to them.
+        path: of each event which path it has.
+        number: of each event the seconds or the iteration; NaN: None.
+    """
+
+    whole: Sequence[Event]
+    like: NDArray[np.integer[Any]]
+    paths: Sequence[tuple[str, ...]]
+    path: NDArray[np.integer[Any]]
+    number: NDArray[np.float64]
+
+
+def encode_packed(outline: Trace, events: Sequence[Event], repeated: Repeated | None = None) -> bytes:
+    """A large recording as JSON, UTF-8; `outline` is its document without lines and events, `repeated` go on behind
+    `events`."""
     with uncollected():
         encoder = msgspec.msgpack.Encoder(enc_hook=nested_to_dict)
-        packed = b64encode(compress(encoder.encode((outline, _in_columns(events))), 1)).decode()
+        packed = b64encode(compress(encoder.encode((outline, _in_columns(events, repeated))), 1)).decode()
         header = PackedTrace(producer=outline.producer, name=outline.name, summary=outline.summary, packed=packed)
         return msgspec.json.encode(header)
 
 
-def _in_columns(events: Sequence[Event]) -> Columns:
+def _in_columns(events: Sequence[Event], repeated: Repeated | None) -> Columns:
     whole: list[Event] = []
     first: dict[object, int] = {}
     paths: dict[tuple[str, ...], int] = {}
     like: list[int] = []
     path: list[int] = []
     number: list[float | None] = []
-    for event in events:
+
+    def place_of(event: Event) -> int:
         key: object = None
-        differing: float | None = None
         if type(event) is Ran:
             # Iterations have the operator itself in common.
             key = id(event.op), event.position, event.in_versions, event.out_versions, event.device
-            differing = event.seconds
         elif type(event) is EnteredSubnet or type(event) is LeftSubnet:
-            key, differing = (type(event), event.index, event.argument, event.name), event.iteration
+            key = type(event), event.index, event.argument, event.name
         place = len(whole) if key is None else first.setdefault(key, len(whole))
         if place == len(whole):
             whole.append(event if key is None else replace(event, path=(), **{REPEATED[type(event)]: None}))
-        like.append(place)
+        return place
+
+    for event in events:
+        like.append(place_of(event))
         path.append(paths.setdefault(event.path, len(paths)))
-        number.append(differing)
-    columns = (np.array(column, dtype).tobytes() for column, dtype in zip((like, path, number), DTYPES, strict=True))
-    return Columns(whole, list(paths), *columns)
+        field = REPEATED.get(type(event))
+        number.append(None if field is None else getattr(event, field))
+    columns = [np.array(column, dtype) for column, dtype in zip((like, path, number), DTYPES, strict=True)]
+    if repeated is not None:
+        places = np.array([place_of(event) for event in repeated.whole], np.int64)
+        numbers = np.array([paths.setdefault(one, len(paths)) for one in repeated.paths], np.int64)
+        behind = places[repeated.like], numbers[repeated.path], repeated.number
+        columns = [np.append(*both).astype(both[0].dtype) for both in zip(columns, behind, strict=True)]
+    return Columns(whole, list(paths), *(column.tobytes() for column in columns))
 
 
 def unpacked(written: PackedTrace) -> tuple[Trace, list[Event]]:

@@ -37,7 +37,7 @@ from ...runtime.again import Again
 from ...runtime.notes import FAILED, Run, Runs
 from ...runtime.store import Store
 from ...runtime.watched import Journal, Lending, uncollected
-from ..document import Trace
+from ..document import Repeated, Trace
 from .naming import inner_words, is_part, part_words
 from .run_events import RunEvents
 from .statements import Reading, Statement
@@ -151,6 +151,12 @@ class Recording:
         """What happened, first to last."""
         events, notes = self._journal.events, self._journal.notes
         return events if notes is None else RunEvents(events, notes, self.timeline)
+
+    @property
+    def in_columns(self) -> tuple[Sequence[Event], Repeated | None]:
+        """The events, and those of a program that ran behind them in columns, where notes tell these."""
+        events = self.events
+        return (self._journal.events, events.repeated()) if isinstance(events, RunEvents) else (events, None)
 
     @cached_property
     def ran_positions(self) -> Indices:

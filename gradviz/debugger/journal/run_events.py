@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import NamedTuple, overload
+from operator import itemgetter
+from typing import Any, NamedTuple, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...program.events import EnteredSubnet, Event, LeftSubnet, Ran
 from ...program.net_halves import Numbered
 from ...runtime.devices import CPU
 from ...runtime.nested import Step
 from ...runtime.notes import ENTERED, FAILED, LEFT, NOWHERE, RAN, Notes
+from ..document import Repeated
 from .timeline import Indices, Timeline
 
 AT_ONCE = 4096
@@ -31,6 +34,11 @@ class Place(NamedTuple):
     around: tuple[str, ...]
     operators: Sequence[Numbered]
     steps: Sequence[Step]
+
+
+def _of(column: NDArray[Any], runs: Indices, nowhere: float = NOWHERE) -> NDArray[Any]:
+    """What a column of runs has of some of them; `nowhere`: of none."""
+    return np.append(column, nowhere)[runs]
 
 
 class RunEvents(Sequence[Event]):
@@ -102,6 +110,31 @@ class RunEvents(Sequence[Event]):
             half, _, iteration = noted[run][:3]
             kind = EnteredSubnet if code == ENTERED else LeftSubnet
             yield kind(half.operator, half.net.argument, half.net.name, iteration, path=place.around)
+
+    def repeated(self) -> Repeated:
+        """The events behind the pass in columns, of which one of a kind is made."""
+        timeline, notes, whole = self._timeline, self._notes, len(self._generation)
+        codes, inside = timeline.codes[whole:], timeline.runs[whole:]
+        runs = np.where(codes == LEFT, inside[:-1], inside[1:])
+        is_ran = codes == RAN
+        # The events of a run are those of other runs of its half with the same steps.
+        steps = np.unique([id(note[3]) for note in notes.noted], return_inverse=True)[1]
+        kinds = [codes, _of(notes.runs.half, runs), _of(steps, runs), np.where(is_ran, timeline.ran_before[whole:], 0)]
+        key = np.ravel_multi_index(kinds, [int(one.max(initial=0)) + 2 for one in kinds], mode="wrap")
+        _, first, like = np.unique(key, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        paths: list[tuple[str, ...]] = []
+        for half, around, iteration in map(itemgetter(0, 1, 2), notes.noted):
+            paths.append((*(() if around == NOWHERE else paths[around]), half.element(iteration)))
+        used, path = np.unique(np.where(is_ran, runs, _of(notes.runs.around, runs)), return_inverse=True)
+        every = [() if run == NOWHERE else paths[run] for run in used.tolist()]
+        number = _of(np.array([note[2] for note in notes.noted], np.float64), runs, np.nan)
+        number[is_ran] = np.round(notes.seconds[: is_ran.sum()], 8)
+        if notes.failed is not None:
+            path[-1], number[-1] = len(every), np.nan
+            every.append(notes.failed.path)
+        kept = [self[whole + at] for at in first[order].tolist()]
+        return Repeated(kept, np.argsort(order)[like], every, path, number)
 
     def _place(self, run: int, places: dict[int, Place]) -> Place:
         notes = self._notes

@@ -165,7 +165,9 @@ class Timeline:
 
     def of(self, *kinds: type[Event]) -> Indices:
         """The events of some kinds."""
-        return np.flatnonzero(np.isin(self.codes, [_CODES[kind] for kind in kinds]))
+        is_one = np.zeros(len(_CODES), bool)
+        is_one[[_CODES[kind] for kind in kinds]] = True
+        return np.flatnonzero(is_one[self.codes])
 
     def enters(self, event: int) -> bool:
         """Whether an event enters a nested net."""

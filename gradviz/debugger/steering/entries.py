@@ -97,28 +97,32 @@ class Entries:
             kinds, kind = self._kinds
             return column_of([field(one, attribute) for one in kinds]).take(kind)
         column = Column(np.full(len(self._found), np.nan), np.zeros(len(self._found), bool))
-        for places, measured in self._measured:
-            column.values[places] = measured.of(attribute)
-            column.known[places] = measured.has(attribute)
+        for places, which, measured in self._measured:
+            column.values[places] = measured.of(attribute)[which]
+            column.known[places] = measured.has(attribute)[which]
         if attribute in ("nan", "inf", "zero"):
             column.values[self._stacks], column.known[self._stacks] = 0, True
         return column
 
     @cached_property
     def _stacks(self) -> list[int]:
-        return [place for place, one in enumerate(self._found) if isinstance(one, ScopeStack)]
+        return [place for place, one in enumerate(self._found) if type(one) is ScopeStack]
 
     @cached_property
-    def _measured(self) -> list[tuple[Indices, Columns]]:
-        """The places of arrays around all nested nets, and of those in runs; and what is measured of them."""
+    def _measured(self) -> list[tuple[Indices, Indices, Columns]]:
+        """The places of arrays around all nested nets, and of those in runs; and what is measured of them: of each
+        place which of the arrays there, since loops hand the same one on and it is measured once."""
         is_array = self.known.copy()
         is_array[self._stacks] = False
-        parts: list[tuple[Indices, Columns]] = []
+        parts: list[tuple[Indices, Indices, Columns]] = []
         for are_short in (False, True):
             places = np.flatnonzero(is_array & ((self._runs != NOWHERE) == are_short))
             if len(places):
-                arrays = [self._found[place] for place in places.tolist()]
-                parts.append((places, columns(arrays, are_short=are_short)))
+                every = list(map(self._found.__getitem__, places.tolist()))
+                arrays = dict(zip(map(id, every), every, strict=True))
+                numbers = dict(zip(arrays, range(len(arrays)), strict=True))
+                which = np.fromiter(map(numbers.__getitem__, map(id, every)), np.int64, len(every))
+                parts.append((places, which, columns(arrays.values(), are_short=are_short)))
         return parts
 
     @cached_property
@@ -126,8 +130,8 @@ class Entries:
         """What has one shape, dtype and device each, and of each value which; -1: not computed."""
         kinds: list[Value] = []
         kind = np.full(len(self._found), -1)
-        for places, measured in self._measured:
-            kind[places] = measured.kind + len(kinds)
+        for places, which, measured in self._measured:
+            kind[places] = measured.kind[which] + len(kinds)
             kinds += measured.kinds
         counts: dict[int, int] = {}
         for place in self._stacks:

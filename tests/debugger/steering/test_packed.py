@@ -14,8 +14,9 @@ import pytest
 import gradviz
 import gradviz.functions as F
 from gradviz import Variable, Workspace
-from gradviz.debugger.document import TraceError
+from gradviz.debugger.document import TraceError, encode_packed
 from gradviz.debugger.steering import CursorError
+from gradviz.debugger.telling import outline
 from gradviz.program.events import to_dict
 from tests.debugger import loops
 from tests.debugger.answers import nets
@@ -83,6 +84,27 @@ def test_every_event_is_there_and_told_in_the_same_words(session, saved):
         assert loaded.narration == re.sub(r"its workspace, \d+ blobs?,", "its workspace", session.narration)
         assert loaded.path == session.path
         assert str(loaded).splitlines()[2:] == str(session).splitlines()[2:]
+
+
+def failed():
+    net = gradviz.Net("fails in a round")
+    with net.While("go") as loop:
+        with loop.condition():
+            net.LT(["i", "n"], "go")
+        net.Add(["i", "one"], "i")
+        net.MatMul(["x", "w"], "y")
+    fed = {"go": True, "i": 0, "n": 3, "one": 1, "x": np.ones((4, 4)), "w": np.ones((3, 2))}
+    workspace = Workspace()
+    for name, value in fed.items():
+        workspace.feed(name, value)
+    return gradviz.debug(net, ["x"], workspace=workspace)
+
+
+@pytest.mark.parametrize("make", [*RECORDINGS.values(), failed])
+def test_what_iterations_repeat_is_written_as_if_each_event_had_been_looked_at(make):
+    recording = make()._recording
+    trace = outline(recording)
+    assert encode_packed(trace, *recording.in_columns) == encode_packed(trace, tuple(recording.events))
 
 
 def test_verbs_lead_to_the_same_positions(session, saved):
