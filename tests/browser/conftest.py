@@ -100,6 +100,13 @@ def lab(request: pytest.FixtureRequest, server: JupyterServer, browser: Browser)
         yield page
 
 
+@pytest.fixture(params=[LabPage, NotebookPage], ids=["jupyterlab", "notebook"])
+def opened(request: pytest.FixtureRequest, server: JupyterServer, browser: Browser) -> Iterator[LabPage]:
+    """A page over JupyterLab and over Notebook 7 in turn."""
+    with page_over(server, browser, request, request.param) as page:
+        yield page
+
+
 @pytest.fixture
 def gradviz_lab(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, browser: Browser

@@ -42,30 +42,30 @@ def test_cells_run_operators_one_by_one_and_the_widget_follows(lab: LabPage) -> 
     expect(view.narration).to_contain_text("The backward pass is whole")
 
 
-def test_the_widget_runs_what_is_next_where_the_pass_stands_still(lab: LabPage) -> None:
-    lab.open_cells(
+def test_the_widget_runs_what_is_next_where_the_pass_stands_still(opened: LabPage) -> None:
+    opened.open_cells(
         BEGIN,
         "live.step(); live.feed('k', [2.0, 3.0]);",
         "live.feed('a', [1.0, 2.0]);",
         "print(live.next, len(live.session))",
     )
-    lab.run_cells(1)
-    view = View(lab.page, lab.output(1).locator(".gradviz"))
+    opened.run_cells(1)
+    view = View(opened.page, opened.output(1).locator(".gradviz"))
     expect(view.root.locator(".gv-narration .gv-next")).to_contain_text("now runs next: #0 Tanh")
-    lab.run_cells_from(2, 2)
+    opened.run_cells_from(2, 2)
     expect(view.position).to_contain_text("event 2 / 2")
     view.press("ArrowRight")
     expect(view.position).to_contain_text("event 4 / 4")
     expect(view.narration).to_contain_text("b@0 = Mul(a@0, k@0)")
     view.press("ArrowLeft", "ArrowLeft", "ArrowRight", "ArrowRight")
     view.expect_at(4)
-    lab.run_cells_from(3, 3)
+    opened.run_cells_from(3, 3)
     expect(view.position).to_contain_text("event 9 / 9")
     expect(view.root.locator(".gv-line.gv-stale")).to_have_text(re.compile("b@0.*stale"))
     view.press("End")
     expect(view.narration).to_contain_text("The backward pass is whole")
-    lab.run_cells_from(4, 4)
-    expect(lab.output(4)).to_contain_text("None")
+    opened.run_cells_from(4, 4)
+    expect(opened.output(4)).to_contain_text("None")
     expect(view.root.locator(".gv-narration .gv-next")).to_have_text("the end")
 
 

@@ -1,13 +1,8 @@
 """A cell that waits at a session: the widget and the side panel steer it, until a person lets the cell go on."""
 
-from collections.abc import Iterator
+from playwright.sync_api import Locator, expect
 
-import pytest
-from playwright.sync_api import Browser, Locator, expect
-
-from tests.browser.conftest import page_over
-from tests.browser.jupyter_server import JupyterServer
-from tests.browser.lab_page import CONTEXT, START, LabPage, NotebookPage
+from tests.browser.lab_page import CONTEXT, START, LabPage
 from tests.browser.view import View
 
 TRAIN = """import numpy as np, gradviz, gradviz.functions as F
@@ -25,12 +20,6 @@ for step in range(5):
 print("trained")"""
 
 WAITS = "A cell waits."
-
-@pytest.fixture(params=[LabPage, NotebookPage], ids=["jupyterlab", "notebook"])
-def opened(request: pytest.FixtureRequest, server: JupyterServer, browser: Browser) -> Iterator[LabPage]:
-    """A page over JupyterLab and over Notebook 7 in turn."""
-    with page_over(server, browser, request, request.param) as page:
-        yield page
 
 
 def begin(page: LabPage, cell: int = 1) -> None:
