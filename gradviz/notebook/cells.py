@@ -178,7 +178,7 @@ class Cells(ABC):
         self.net, self.ws, self.live = (free_name(name, taken.__contains__) for name in ("net", "ws", "live"))
         self._trace = trace
         self._recording = recording
-        self._forward, self._backward = halves
+        self._halves = self._forward, self._backward = halves
         self._ys = ys
         self._skip = skip
         everything = operators_of([*trace.forward, *trace.backward])
@@ -198,10 +198,6 @@ class Cells(ABC):
             return not backward or [*map(_plain, IR(forward, self._skip).get_backward_pass(self._ys)[0])] == backward
         except GradvizError:
             return False
-
-    @property
-    def _halves(self) -> tuple[Sequence[Line], Sequence[Line]]:
-        return self._forward, self._backward
 
     def start(self) -> list[str]:
         """Code that feeds what they start from, and begins."""
@@ -356,7 +352,7 @@ class _Notebook(Cells):
 
     def _code_of(self, name: str, version: str) -> str:
         """The array itself, or where the file keeps it under `name`."""
-        array = _on_cpu(self._recording.values[key_of(version)])
+        array = moved(array_of(self._recording.values[key_of(version)], self.what), CPU)
         if array.size <= INLINE:
             return array_code(array)
         self.kept[name] = array
@@ -396,14 +392,19 @@ def _foreign(op: Operator) -> str:
     )
 
 
-def _on_cpu(array: Array | ScopeStack) -> Array:
-    if isinstance(array, ScopeStack):
+def array_of(value: Array | ScopeStack, what: str) -> Array:
+    """The array that a value is.
+
+    Raises:
+        NotebookError: ``no_values``: it is a stack of workspaces.
+    """
+    if isinstance(value, ScopeStack):
         raise NotebookError(
-            "No notebook can be made of this session: it is fed a stack of workspaces, which cannot be written down.",
+            f"No {what} can be made of this session: it is fed a stack of workspaces, which cannot be written down.",
             kind="no_values",
-            ways_out=["Record the operators that fill the stack too."],
+            ways_out=["Take the operators that fill the stack too: record them, or insert the whole pass."],
         )
-    return moved(array, CPU)
+    return value
 
 
 def array_code(array: np.ndarray[Any, Any]) -> str:

@@ -18,7 +18,7 @@ from ..program.events import Visited
 from ..program.operator import parts_of
 from ..runtime.devices import is_on_gpu
 from . import kernel_shell
-from .cells import Cell, Cells, NotebookError, code_cell, operators_of, quoted, text_cell, with_values
+from .cells import Cell, Cells, NotebookError, array_of, code_cell, operators_of, quoted, text_cell, with_values
 
 Of = Literal["operator", "group", "pass"]
 """Of what: the operator at a position, the operator of the net with all that it brings, or the whole pass."""
@@ -101,7 +101,8 @@ class _Inserted(Cells):
         return value is not None and value.stack is None
 
     def _code_of(self, name: str, version: str) -> str:
-        to_host = ".get()" * is_on_gpu(self._recording.values[key_of(version)])
+        array = array_of(self._recording.values[key_of(version)], self.what)
+        to_host = ".get()" * is_on_gpu(array)
         return f"{self._session}.value({quoted(version)}){to_host}"
 
 

@@ -76,6 +76,7 @@ def test_the_widget_inserts_the_whole_pass_below_its_own_cell_as_steps_that_the_
     code = code_of(lab)
     assert len([source for source in code if re.search(r"live\w*\.step\(\)", source)]) == 5
     assert cells(lab)[1] == 1
+    expect(lab.notebook.get_by_role("heading", name="Steps of twice")).to_be_in_viewport()
     lab.shot("inserted")
     computed = run_inserted(lab, 2, len(code) - 1)
     assert computed["x_grad"]

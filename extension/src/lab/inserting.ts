@@ -17,18 +17,16 @@ function insertBelow({ content }: NotebookPanel, cells: unknown[], index: number
   content.activeCellIndex = index + 1;
   content.mode = "command";
   content.activate();
+  void content.scrollToItem(index + 1);
 }
 
 /** Inserts what views ask for. */
 export function insertForViews(notebooks: INotebookTracker, panel: DebuggerPanel): void {
   document.addEventListener(INSERT, (event) => {
     const [view, { cells }] = [event.target as Node, (event as Insert).detail];
-    if (panel.node.contains(view) && panel.notebook) {
-      insertBelow(panel.notebook, cells, panel.notebook.content.activeCellIndex);
-      event.preventDefault();
-    }
     notebooks.forEach((notebook) => {
-      const index = notebook.content.widgets.findIndex(({ node }) => node.contains(view));
+      const isFromPanel = notebook === panel.notebook && panel.node.contains(view);
+      const index = isFromPanel ? notebook.content.activeCellIndex : notebook.content.widgets.findIndex(({ node }) => node.contains(view));
       if (index < 0) return;
       insertBelow(notebook, cells, index);
       event.preventDefault();
