@@ -7,7 +7,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradviz import GradientError, GradvizError, Live, Net, RunError, Session, Workspace, debug, live, load
+from gradviz import (
+    GradientError,
+    GradvizError,
+    Live,
+    Net,
+    RunError,
+    Session,
+    Workspace,
+    debug,
+    live,
+    load,
+    register_kernel,
+)
 from tests.debugger.answers.nets import random_sessions
 from tests.debugger.conftest import fed_workspace, skip_net
 
@@ -234,3 +246,40 @@ def test_a_pass_that_is_refused_ends_with_the_fault():
     session = live(net, ["loss"], workspace=ws).finish()
     assert session.events[-1].kind == "Failed"
     assert "a@0" in session.narration
+
+
+def test_an_interrupt_in_the_middle_of_an_operator_leaves_it_next(own_types):
+    calls = []
+
+    @register_kernel("SlowOnce")
+    def slow_once(op, x):
+        calls.append(op)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return x * 2.0
+
+    net = Net("slow")
+    net.Tanh("x", "a")
+    net.add("SlowOnce", "a", "b")
+    ws = Workspace()
+    ws.feed("x", [0.5])
+    one = live(net, workspace=ws)
+    one.step()
+    with pytest.raises(KeyboardInterrupt):
+        one.step()
+    assert one.next == "#1 SlowOnce"
+    assert len(one.session) == 2
+    one.step()
+    assert np.allclose(one.workspace["b"], 2 * np.tanh(0.5))
+
+
+def test_two_passes_on_one_workspace_know_nothing_of_each_other():
+    ws = fed_workspace()
+    before = {name: ws[name] for name in ws}
+    one, other = live(skip_net(), ["loss"], workspace=ws), live(skip_net(), ["loss"], workspace=ws)
+    one.step()
+    one.feed("h", np.zeros_like(one.workspace["h"]))
+    ws.feed("x", np.zeros_like(ws["x"]))
+    assert np.array_equal(other.finish().value("x@0"), before["x"])
+    assert np.array_equal(one.finish().value("x@0"), before["x"])
+    assert list(ws) == list(before)
