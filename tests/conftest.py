@@ -1,5 +1,5 @@
 """CuPy for tests of devices, a stand-in everywhere and the real one where there is a GPU (``pytest -m gpu tests``);
-and no warning of numpy's in what a person looks at.
+operator types of a test's own; and no warning of numpy's in what a person looks at.
 """
 
 import sys
@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gradviz.operators import registry
 from tests.cupy_stand_in import stand_in
 
 QUIET = tuple(str(Path(__file__).parent / room) for room in ("debugger", "drawing", "notebook"))
@@ -30,3 +31,9 @@ def cupy(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any
     if not real.cuda.is_available():
         pytest.skip("CuPy finds no GPU")
     return real
+
+
+@pytest.fixture
+def own_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table of operator types that forgets what a test adds."""
+    monkeypatch.setattr(registry, "_TABLE", dict(registry._TABLE))

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from gradviz import Net, Operator, RunError, Workspace, register_kernel
-from gradviz.operators import registry
 from gradviz.operators.scopes import ScopeStack
 from gradviz.program import NetDef
 from gradviz.program.net import MAX_DEPTH
@@ -12,12 +11,6 @@ from gradviz.runtime.devices import device_of
 from tests.handwritten import counted, do, if_, net, op, ran, scope
 
 X = np.array([0.3, 0.7, -0.4])
-
-
-@pytest.fixture
-def own_types(monkeypatch):
-    """A table of operator types that forgets what a test adds."""
-    monkeypatch.setattr(registry, "_TABLE", dict(registry._TABLE))
 
 
 def fed(device="cpu", **feeds):

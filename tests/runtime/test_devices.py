@@ -9,18 +9,11 @@ import pytest
 from msgspec.structs import astuple
 
 from gradviz import Net, NetError, Operator, RunError, Workspace, immediate, register_kernel
-from gradviz.operators import registry
 from gradviz.program import Device
 from gradviz.runtime.devices import CPU, available, device_of, place
 from tests.cupy_stand_in import ELEMENTWISE, FUNCTIONS, METHODS, SCATTERED, stand_in
 
 GPU, SECOND = Device("cuda", 0), Device("cuda", 1)
-
-
-@pytest.fixture
-def own_types(monkeypatch):
-    """A table of operator types that forgets what a test adds."""
-    monkeypatch.setattr(registry, "_TABLE", dict(registry._TABLE))
 
 
 @pytest.fixture

@@ -8,13 +8,6 @@ import numpy as np
 import pytest
 
 from gradviz import GradvizError, Net, NetError, Operator, RunError, Workspace, immediate, register_kernel
-from gradviz.operators import registry
-
-
-@pytest.fixture
-def own_types(monkeypatch):
-    """A table of operator types that forgets what a test adds."""
-    monkeypatch.setattr(registry, "_TABLE", dict(registry._TABLE))
 
 
 def layer():

@@ -6,16 +6,9 @@ import pytest
 from gradviz import Net, Operator, Workspace, debug, load, register_gradient, register_kernel
 from gradviz.debugger import CursorError
 from gradviz.debugger.answers.comparison import Differences
-from gradviz.operators import registry
 from tests.debugger.answers.nets import dead, diamond, overwritten, random_programs, random_sessions, recorded
 from tests.debugger.conftest import fed_workspace, skip_net
 from tests.debugger.loops import fed, gated
-
-
-@pytest.fixture
-def own_types(monkeypatch):
-    """A table of operator types that forgets what a test adds."""
-    monkeypatch.setattr(registry, "_TABLE", dict(registry._TABLE))
 
 
 def cubes(factor: float):

@@ -67,7 +67,7 @@ def assert_states_agree(session, ys, skip, operators) -> int:
 
 
 def test_the_state_of_the_skip_net_at_every_stop():
-    assert assert_states_agree(debug(skip_net(), ["loss"]), ["loss"], 0, skip_net().ops) == 9
+    assert assert_states_agree(debug(skip_net(), ["loss"]), ["loss"], 0, skip_net().ops) == 10
 
 
 def test_while_operators_are_played_the_state_is_that_of_the_program_so_far():
