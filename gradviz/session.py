@@ -223,7 +223,8 @@ class Session(Shown):
             if self._part is None or not self._part.shows(self.position):
                 self._part = self._draw(self._parts.around(self.position))
             shown = self._marked(self._part)
-        return shown if self.live is None else msgspec.structs.replace(shown, upcoming=self.live.next)
+        live = self.live
+        return shown if live is None else msgspec.structs.replace(shown, upcoming=live.next)
 
     def nearby(self) -> Trace:
         """The operators that the events around this position are about, and what stands for all others; not drawn."""

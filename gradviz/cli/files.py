@@ -25,12 +25,8 @@ class _Head(msgspec.Struct):
     format: str = ""
 
 
-def read(path: Path) -> bytes:
-    """What is in a file.
-
-    Raises:
-        FileError: ``no_file``, ``too_large``, ``cannot_read``.
-    """
+def check(path: Path) -> None:
+    """Look at a file before it is read; raises FileError, ``no_file``, ``too_large``."""
     if not path.is_file():
         problem = "is no file" if path.exists() else "does not exist"
         raise FileError(f"{path} {problem}.", kind="no_file", ways_out=["Name a file that is there."])
@@ -41,8 +37,20 @@ def read(path: Path) -> bytes:
             kind="too_large",
             ways_out=["Record a smaller net, or fewer iterations.", "Open it in Python: gradviz.load(path)."],
         )
-    try:
+
+
+def read(path: Path) -> bytes:
+    """What is in a file; raises FileError as `check` does, ``cannot_read``."""
+    check(path)
+    with _readable(path):
         return path.read_bytes()
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """What the system refuses in the ``with`` block is that a file is read."""
+    try:
+        yield
     except OSError as error:
         why = error.strerror or error
         raise FileError(
@@ -52,9 +60,10 @@ def read(path: Path) -> bytes:
 
 def is_recording(path: Path) -> bool:
     """Whether a file is a recording, or meant to be one, by its name or what it says of itself; raises FileError."""
-    data = read(path)
     if path.name.endswith(RECORDING):
+        check(path)
         return True
+    data = read(path)
     try:
         head = msgspec.json.decode(data, type=_Head)
     except (msgspec.MsgspecError, RecursionError, UnicodeError):
@@ -76,8 +85,8 @@ def read_net(path: Path) -> Net:
 
 def read_recording(path: Path) -> Session:
     """The session in a file; raises FileError, TraceError."""
-    read(path)
-    with about(path):
+    check(path)
+    with _readable(path), about(path):
         return load(path)
 
 

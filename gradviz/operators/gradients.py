@@ -14,7 +14,7 @@ The first is the gradient operator itself, with ∂dx in place of dy; of the oth
 A rule of several operators is written in `Steps`, each a call that names what it makes, so that it reads as a formula.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import cache, wraps
 from typing import Any
 
@@ -42,6 +42,12 @@ Bend = Callable[..., str | Mapping[str, str]]
 def gradient_name(blob: str) -> str:
     """The name that rules give the dense gradient of `blob`."""
     return f"{blob}_grad"
+
+
+def is_gradient_of(word: str, blobs: Container[str]) -> bool:
+    """Whether a gradient of one of the `blobs`, or a part of one, may be called so."""
+    blob, sign, _ = word.partition("_grad")
+    return bool(sign) and blob in blobs
 
 
 def gradient_operator(

@@ -4,7 +4,7 @@ An engine yields them; a recording keeps them; a view or a script reads them. `c
 engine's state that the event changed.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Union
 
 import msgspec
@@ -352,8 +352,21 @@ class Ran(Event, frozen=True, gc=False):
 KINDS: tuple[type[Event], ...] = tuple(Event.__subclasses__())
 """Every kind of event."""
 
+BRING_OPERATORS: tuple[type[Event], ...] = (Seeded, RuleApplied, Accumulated, Deduplicated, HookRan, ChangedByHand)
+"""Kinds of events with which gradient operators come."""
+
 AnyEvent: Any = Union[KINDS]  # noqa: UP007 what | cannot do
 """Every event, for decoding one from plain data."""
+
+
+def gradient_operators(event: Event) -> Sequence[Operator]:
+    """The gradient operators that come with an event."""
+    match event:
+        case Seeded():
+            return [] if event.operator is None else [event.operator]
+        case RuleApplied() | Accumulated() | Deduplicated() | HookRan() | ChangedByHand():
+            return event.operators
+    return []
 
 
 def stopped(error: GradvizError, events: Iterable[Event]) -> Failed:

@@ -20,7 +20,7 @@ from gradviz import (
     load,
     register_kernel,
 )
-from tests.debugger.answers.nets import random_sessions
+from tests.debugger.answers.nets import random_sessions, workspace_of
 from tests.debugger.conftest import fed_workspace, skip_net
 
 
@@ -57,11 +57,8 @@ def test_every_operator_runs_when_it_is_told_to_and_the_end_is_that_of_debug():
 def test_random_nets_end_as_when_they_are_recorded_at_once():
     compared = 0
     for case, whole in random_sessions(150, 20):
-        ws = Workspace()
-        for name, array in {**case.feeds, **case.given}.items():
-            ws.feed(name, array)
         try:
-            one = live(case.net, case.ys, workspace=ws, skip=case.skip).finish()
+            one = live(case.net, case.ys, workspace=workspace_of(case), skip=case.skip).finish()
         except GradvizError:
             assert whole.events[-1].kind == "Failed" or case.net.ops[0].type in ("Do", "If", "While")
             continue
@@ -93,11 +90,8 @@ def test_what_has_happened_is_a_recording_at_every_step(tmp_path):
 
 def test_every_step_of_random_nets_can_be_looked_at():
     for case, _ in random_sessions(12, 21):
-        ws = Workspace()
-        for name, array in {**case.feeds, **case.given}.items():
-            ws.feed(name, array)
         with suppress(GradvizError):
-            one = live(case.net, case.ys, workspace=ws, skip=case.skip)
+            one = live(case.net, case.ys, workspace=workspace_of(case), skip=case.skip)
             while one.next is not None:
                 one.step()
                 document = one.session.trace()

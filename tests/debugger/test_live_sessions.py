@@ -11,7 +11,7 @@ import pytest
 from gradviz import GradvizError, Live, Net, Session, Workspace, debug, live, load
 from gradviz.debugger.journal import Recording
 from gradviz.program.operator import parts_of
-from tests.debugger.answers.nets import random_sessions
+from tests.debugger.answers.nets import random_sessions, workspace_of
 from tests.fresh_seed import fresh_seed
 
 SESSIONS = 60
@@ -59,12 +59,9 @@ def go_back(session: Session, rng: random.Random) -> None:
 
 def lived(case: Any, rng: random.Random) -> Iterator[Live]:
     """A live pass of a net with what people may do between its steps; yielded after each of these."""
-    ws = Workspace()
-    for name, array in {**case.feeds, **case.given}.items():
-        ws.feed(name, array)
     ys = case.ys
     is_late = rng.random() < 0.3
-    one = live(case.net, None if is_late else ys, workspace=ws, skip=case.skip)
+    one = live(case.net, None if is_late else ys, workspace=workspace_of(case), skip=case.skip)
     if is_late:
         for _ in case.net.ops:
             one.step()
@@ -134,11 +131,8 @@ def test_gradients_are_true_where_blobs_of_the_net_were_changed_by_hand() -> Non
     """They are those of the net in which each change is one more operator, in SSA form."""
     rng, compared = random.Random(fresh_seed()), 0
     for case, _ in random_sessions(SESSIONS, rng.randrange(2**32)):
-        ws = Workspace()
-        for name, array in {**case.feeds, **case.given}.items():
-            ws.feed(name, array)
         try:
-            one = live(case.net, case.ys, workspace=ws, skip=case.skip)
+            one = live(case.net, case.ys, workspace=workspace_of(case), skip=case.skip)
             for _ in case.net.ops:
                 one.step()
                 blob = rng.choice(list(one.workspace))

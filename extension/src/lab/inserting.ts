@@ -4,7 +4,7 @@
 import { Notification } from "@jupyterlab/apputils";
 import type { INotebookTracker, NotebookPanel } from "@jupyterlab/notebook";
 
-import type { Reply } from "../model/answers/asking";
+import { problemIn, type Reply } from "../model/answers/asking";
 import { INSERT, type Insert } from "../views/shell/notices";
 import type { DebuggerPanel } from "./panel";
 
@@ -40,7 +40,7 @@ export async function insertCells({ model, notebook }: DebuggerPanel, of: string
   if (!session || !notebook) return;
   const take = (reply: Reply): void => {
     if ("blocks" in reply) return insertBelow(notebook, reply.data?.["cells"] as unknown[], notebook.content.activeCellIndex);
-    Notification.error([reply.problem, ...reply.waysOut].join(" "), { autoClose: 5000 });
+    Notification.error(problemIn(reply), { autoClose: 5000 });
     void reply.late?.then(take);
   };
   take(await model.line.ask({ question: "cells", arguments: [of], position: session.position }));

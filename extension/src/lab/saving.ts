@@ -2,7 +2,7 @@
 
 import { InputDialog, Notification } from "@jupyterlab/apputils";
 
-import type { Reply } from "../model/answers/asking";
+import { problemIn, type Reply } from "../model/answers/asking";
 import type { DebuggerPanel } from "./panel";
 
 export const FORMS = {
@@ -35,6 +35,6 @@ function tell(reply: Reply): void {
     Notification.success(reply.blocks.map((block) => (block.kind === "paragraph" ? block.text : "")).join(" "), { autoClose: 5000 });
     return;
   }
-  Notification.error([reply.problem, ...reply.waysOut].join(" "));
+  Notification.error(problemIn(reply));
   void reply.late?.then(tell);
 }

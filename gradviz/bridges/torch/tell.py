@@ -15,6 +15,7 @@ import torch
 from torch.autograd.graph import Node
 
 from ...gradient.accumulation import GradientNames
+from ...operators.gradients import is_gradient_of
 from ...operators.registry import source_of
 from ...program import Gradient, GradientError, GradientSlice, GradvizError, NetDef, Operator
 from ...program.code_line import CodeLine
@@ -394,8 +395,7 @@ class Backward:
 
     def is_to_come(self, word: str) -> bool:
         """Whether something may yet be called so: a node, or the gradient of a blob."""
-        blob, sign, _ = word.partition("_grad")
-        if sign and blob in self._forward.names.values():
+        if is_gradient_of(word, self._forward.names.values()):
             return True
         return any(node.name() == word for node in self._runs)
 

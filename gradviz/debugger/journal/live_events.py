@@ -67,13 +67,6 @@ def told(happened: Iterable[Event | Done], numbered: Sequence[Ssa[BlobVersion]],
     return events
 
 
-def made_by(event: Event) -> Sequence[Operator]:
-    """The gradient operators that come with an event of a pass over a net."""
-    if isinstance(event, Seeded):
-        return [] if event.operator is None else [event.operator]
-    return event.operators if isinstance(event, RuleApplied | Accumulated) else []
-
-
 def placed(event: Event, places: Sequence[int]) -> Event:
     """An event with the numbers that gradient operators have by their `places`."""
     if isinstance(event, Accumulated):

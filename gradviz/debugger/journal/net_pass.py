@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from ...gradient import IR, Ys
 from ...gradient.nesting import Surroundings
+from ...operators.gradients import is_gradient_of
 from ...operators.registry import Array
 from ...program import Device, GradientError, GradvizError, NetDef, Operator, RunError
 from ...program.control_flow import NETS
@@ -30,6 +31,7 @@ from ...program.events import (
     Event,
     Played,
     Seeded,
+    gradient_operators,
     stopped,
 )
 from ...program.net_halves import Key, nets_of
@@ -41,7 +43,7 @@ from ...runtime.planning import plan
 from ...runtime.watched import Journal, interrupted
 from .engine_rules import renamed, steps_renamed
 from .gradient_shapes import Fit
-from .live_events import Done, made_by, placed, told
+from .live_events import Done, placed, told
 from .net_recorder import check_arguments, check_seeds
 
 
@@ -100,7 +102,7 @@ class NetPass:
             return None
         if self._joined < len(self._ops):
             return f"#{self._joined} {self._ops[self._joined].type}"
-        made = [*self._made[self._gone_back :], *[op for event in self._coming for op in made_by(event)]]
+        made = [*self._made[self._gone_back :], *[op for event in self._coming for op in gradient_operators(event)]]
         if made:
             return f"{made[0].type} of the backward pass"
         return "what is added to the net" if self._ys is None else "the backward pass"
@@ -108,9 +110,8 @@ class NetPass:
     def is_to_come(self, word: str) -> bool:
         """Whether something may yet be called so: an operator, a blob, or the gradient of one."""
         names = {name for op in self._ops for name in (*op.inputs, *op.outputs)}
-        blob, sign, _ = word.partition("_grad")
         types = {f"{op.type}Gradient" for op in self._ops} | {op.type for op in self._ops[self._joined :]}
-        return not self._is_over and (word in names or word in types or bool(sign and blob in names))
+        return not self._is_over and (word in names or word in types or is_gradient_of(word, names))
 
     def advance(self, device: str | None = None) -> bool:
         """Run the next operator, on a device if one is named; whether another one is next.
@@ -262,7 +263,7 @@ class NetPass:
         """Let a blob have another value, which is a new version of it."""
         given = self._new_leaf(f"{blob}_by_hand", array)
         put = Operator("Copy", [given], [blob], is_gradient=self._steps is not None)
-        before = next(one for ssa in reversed(self._numbered_so_far()) for one in _met(ssa) if one.name == blob)
+        before = BlobVersion(blob, max(number for name, number in self._values(self._done) if name == blob))
         if self._steps is not None:
             number = len(self._made)
             writer = next((at for at in reversed(range(number)) if blob in self._made[at].outputs), None)
@@ -326,7 +327,7 @@ class NetPass:
         """Let the pass go on to the next operators; at its end, all happens."""
         assert self._steps is not None
         try:
-            while not (self._is_over or any(map(made_by, self._coming))):
+            while not (self._is_over or any(map(gradient_operators, self._coming))):
                 events = next(self._steps, None)
                 self._coming += events or ()
                 self._is_over = events is None
@@ -340,7 +341,7 @@ class NetPass:
         """What was to come happens: operators join, and are called as they are from now on."""
         self._program = None
         for event in self._coming:
-            made = made_by(event)
+            made = gradient_operators(event)
             self._places += range(len(self._made), len(self._made) + len(made))
             self._made += made
             if isinstance(event, Accumulated):
@@ -414,11 +415,6 @@ class NetPass:
             self._program = [play(op, blobs, BlobVersion) for op in (*self._ops, *self._made)]
         return self._program
 
-    def _numbered_so_far(self) -> list[Ssa[BlobVersion]]:
-        """Those that have run."""
-        numbered = self._numbered()
-        return [numbered[one.position(len(self._ops))] for one in self._done]
-
     def _values(self, ran: Iterable[Done]) -> dict[Key, Array]:
         """What is known: leaves that were read, and what operators wrote."""
         numbered = self._numbered()
@@ -447,12 +443,6 @@ class NetPass:
         if following is None:
             return f"{said}. The pass is over."
         return f"{said}. It stands still before {following}: what is behind has not happened yet."
-
-
-def _met(ssa: Ssa[BlobVersion]) -> Iterator[BlobVersion]:
-    """The blob versions of an operator, those that it wrote first."""
-    yield from reversed(ssa.writes)
-    yield from ssa.reads
 
 
 def _fitting(blob: str, value: Any, now: Array | None, device: Device) -> Array:

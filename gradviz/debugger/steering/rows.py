@@ -12,18 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...program.events import (
+    BRING_OPERATORS,
     KINDS,
     Accumulated,
-    ChangedByHand,
     Deduplicated,
     EnteredSubnet,
     Event,
     GradWritten,
-    HookRan,
     Played,
     Ran,
-    RuleApplied,
-    Seeded,
 )
 from ..document import Value
 from ..journal import NOWHERE, Indices, Recording, Statement, Writing
@@ -88,9 +85,7 @@ class Rows:
         """How many blobs each event writes."""
         counts = np.zeros(len(self._events), np.int64)
         events = self._events
-        for number in self._timeline.of(
-            Played, Seeded, RuleApplied, Accumulated, Deduplicated, HookRan, ChangedByHand
-        ).tolist():
+        for number in self._timeline.of(Played, *BRING_OPERATORS).tolist():
             counts[number] = sum([len(op.outputs) for op in brought(events[number])])
         for number in self._timeline.of(GradWritten).tolist():
             counts[number] = len(list(self._subjects.writes(events[number], number + 1, Subject())))

@@ -8,19 +8,9 @@ from typing import Any, overload
 
 from msgspec.structs import replace
 
-from ...program import GradvizError, NetDef, Operator
+from ...program import GradvizError, NetDef
 from ...program.control_flow import NETS
-from ...program.events import (
-    Accumulated,
-    ChangedByHand,
-    Deduplicated,
-    Event,
-    HookRan,
-    Played,
-    RuleApplied,
-    Seeded,
-    from_dict,
-)
+from ...program.events import BRING_OPERATORS, Event, Played, from_dict, gradient_operators
 from ...program.net_halves import nets_of
 from ...runtime.watched import Journal, uncollected
 from ..document import Obstacle, Trace, TraceError, described
@@ -92,7 +82,7 @@ def saved_recording(trace: Trace, events: Sequence[Event]) -> Recording:
     if not net.ops:  # packed
         net.ops = [played[index] for index in sorted(played)]
     forward = [played.get(index, op) for index, op in enumerate(net.ops)]
-    backward = [op for event in outermost if type(event) in BRING_OPERATORS for op in _operators(event)]
+    backward = [op for event in outermost if type(event) in BRING_OPERATORS for op in gradient_operators(event)]
     nets = nets_of(forward, backward, events)
     nested = {f"s{number}": net for number, net in enumerate(net for net in nets if net is not nets)}
     halves: dict[tuple[str, int, bool], Half] = {}
@@ -150,16 +140,4 @@ def unpacked_recording(outline: Trace, events: Sequence[Event]) -> Recording:
 def _error(obstacle: Obstacle) -> GradvizError:
     return GradvizError(
         obstacle.message, kind=obstacle.kind, blobs=list(obstacle.blobs), ways_out=list(obstacle.ways_out)
-    )
-
-
-BRING_OPERATORS = (Seeded, RuleApplied, Accumulated, Deduplicated, HookRan, ChangedByHand)
-
-
-def _operators(event: Event) -> Sequence[Operator]:
-    """The gradient operators that come with an event."""
-    if isinstance(event, Seeded):
-        return [] if event.operator is None else [event.operator]
-    return (
-        event.operators if isinstance(event, RuleApplied | Accumulated | Deduplicated | HookRan | ChangedByHand) else []
     )

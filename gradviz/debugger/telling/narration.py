@@ -301,14 +301,8 @@ def changed(event: ChangedByHand, stale: Sequence[Statement]) -> Sentences:
     """`stale`: the operators that have computed from the version before."""
     before = BlobVersion(event.blob, event.version - 1)
     blobs = [writing for one in stale for writing in one.outputs]
-    computed: Sentence = (say.STALE, _few(blobs)) if blobs else (say.NOT_STALE,)
+    computed: Sentence = (say.STALE, shortened(list(map(code, blobs)))) if blobs else (say.NOT_STALE,)
     return [(say.BY_HAND, before.name, f"{event.blob}@{event.version}", before), computed]
-
-
-def _few(blobs: Sequence[Named]) -> str:
-    """Some blobs, the rest counted."""
-    more = len(blobs) - MOST_NAMED
-    return listed([*map(code, blobs[:MOST_NAMED]), *([f"{more} more"] if more > 0 else [])])
 
 
 def deduplicated(merge: Merge, new: Sequence[Reading]) -> Sentences:

@@ -29,6 +29,7 @@ from ...program.events import (
     Seeded,
     Skipped,
     Visited,
+    gradient_operators,
 )
 from ...program.operator import parts_of
 from ..journal import NOWHERE, Recording, Statement, Writing
@@ -240,14 +241,9 @@ def ran(statement: Statement) -> Subject:
 
 def brought(event: Event) -> Sequence[Operator]:
     """The operators that come with an event, or run; those of a nested net came with the one that runs it."""
-    match event:
-        case Ran() | Played(path=()):
-            return [event.op]
-        case Seeded():
-            return [] if event.operator is None else [event.operator]
-        case RuleApplied() | Accumulated() | Deduplicated() | HookRan() | ChangedByHand():
-            return event.operators
-    return []
+    if isinstance(event, Ran) or (isinstance(event, Played) and not event.path):
+        return [event.op]
+    return gradient_operators(event)
 
 
 def forward_of(statement: Statement) -> int | None:

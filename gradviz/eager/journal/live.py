@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...operators.gradients import is_gradient_of
 from ...program.errors import code, listed
 from ...runtime.pace import Pace
 from ...runtime.standing import Stopped, Worker
@@ -66,9 +67,8 @@ class LiveBackward:
         """Whether something may yet be called so: the gradient of a blob, or the backward of a function."""
         operators = self.journal().net.ops
         blobs = {name for op in operators for name in (*op.inputs, *op.outputs)}
-        blob, sign, _ = word.partition("_grad")
         of_function = word in {f"{op.type}Gradient" for op in operators}
-        return self.next is not None and (of_function or bool(sign and blob in blobs))
+        return self.next is not None and (of_function or is_gradient_of(word, blobs))
 
     def advance(self) -> bool:
         """Let the next function go backward; whether another one is next."""

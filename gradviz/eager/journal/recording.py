@@ -97,9 +97,8 @@ def _by_rank(
 ) -> Callable[[], Journal]:
     notes = Notes(copies(recalled.holding))
     if stand is not None:
-        limits = limits._replace(
-            stand=_standing(stand, written(recalled), partial(_told, recalled, notes, is_over=False))
-        )
+        made = written(recalled)
+        limits = limits._replace(stand=_standing(stand, made, partial(_told, made, notes, is_over=False)))
 
     def run(seeds: Sequence[tuple[Variable, Any]], **options: Any) -> Arrived:
         own = [(y, copied(gradient, device_of(gradient))) for y, gradient in seeds]
@@ -116,7 +115,7 @@ def _by_rank(
             raise
         notes.error = error
     if not isinstance(notes.visits, ToldAtOnce):
-        return partial(_told, recalled, notes)
+        return lambda: _told(written(recalled), notes)
     notes.visits.end()
     notes.visits.log.end()
     journal = _journal_of_rank(notes, notes.visits.log)
@@ -134,9 +133,9 @@ def _standing(stand: Stand, expression: Expression, so_far: Callable[[], Journal
     return lambda function: stand(names[function.uid], so_far)
 
 
-def _told(recalled: Recalled, notes: Notes, *, is_over: bool = True) -> Journal:
+def _told(expression: Expression, notes: Notes, *, is_over: bool = True) -> Journal:
     """What a pass by rank did, whose values are all kept."""
-    log = RankLog(written(recalled), notes, None)
+    log = RankLog(expression, notes, None)
     for visit in notes.visits:
         log.tell(visit)
     if is_over:

@@ -59,6 +59,14 @@ def overwritten() -> Session:
     return recorded(net, x=[0.0, 1.0])
 
 
+def workspace_of(case: Any) -> Workspace:
+    """A workspace with what a random net is fed, given gradients too."""
+    ws = Workspace()
+    for name, array in {**case.feeds, **case.given}.items():
+        ws.feed(name, array)
+    return ws
+
+
 def random_sessions(count: int, seed: int) -> Iterator[tuple[Any, Session]]:
     """Random nets of all themes and their sessions; nets that are refused at once are left out."""
     from tests.gradient.nets.strategy import MOST_OPERATORS, SEED_BYTES, decoded
@@ -68,11 +76,8 @@ def random_sessions(count: int, seed: int) -> Iterator[tuple[Any, Session]]:
     for number in range(count):
         drawn = rng.randbytes(SEED_BYTES + MOST_OPERATORS + 1)
         case = decoded(THEMES[number % len(THEMES)], drawn)
-        ws = Workspace()
-        for name, array in {**case.feeds, **case.given}.items():
-            ws.feed(name, array)
         try:
-            yield case, debug(case.net, case.ys, workspace=ws, skip=case.skip)
+            yield case, debug(case.net, case.ys, workspace=workspace_of(case), skip=case.skip)
         except GradvizError:
             continue
 

@@ -42,6 +42,11 @@ export interface Problem {
 
 export type Reply = Answer | Problem;
 
+/** Why there is no answer, and the ways out, in a text; empty where there is one. */
+export function problemIn(reply: Reply): string {
+  return "problem" in reply ? [reply.problem, ...reply.waysOut].join(" ") : "";
+}
+
 /** Puts a question to whoever can answer it. */
 export type Ask = (question: Question) => Promise<Reply>;
 

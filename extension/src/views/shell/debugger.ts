@@ -1,7 +1,7 @@
 // The debugger: all views of one trace around one position.
 
 import { Lesson } from "../../lesson/lesson";
-import { createAnswers, type Answers, type Ask, type Reply, type Verb } from "../../model/answers/asking";
+import { createAnswers, problemIn, type Answers, type Ask, type Reply, type Verb } from "../../model/answers/asking";
 import { continueFrom, marksOf, reverseContinueFrom, sameMarks, stopAt, toggledAt } from "../../model/filters/marks";
 import { backOver, clamp, currentEvent, forwardLine, into, otherClock, otherIteration, out, over, touchedLines } from "../../model/recording/cursor";
 import { linesById } from "../../model/recording/lines";
@@ -36,6 +36,9 @@ interface Host {
 }
 
 export type DebuggerView = ReturnType<typeof createDebugger>;
+
+/** Verbs by which a pass goes on that stands still; see gradviz/notebook/asking.py. */
+type GoingOn = "step" | "over" | "run_to" | "continue_" | "finish";
 
 const WORKING: Record<Performed, string> = { to_ssa: "Recording the SSA form …", save: "Writing the page …", cells: "Making the cells …" };
 const NOT_INSERTED = 'JupyterLab and Notebook 7 insert cells, below a cell or from the side panel. Elsewhere: session.to_notebook("lesson.ipynb").';
@@ -80,7 +83,7 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
   function travel(verb: Verb, here: () => void, ...given: string[]): void {
     if (!host.ask || !host.hasWhole || !trace.part) return here();
     void host.ask({ question: verb, arguments: given, position: at }).then((reply) => {
-      said = "problem" in reply ? [reply.problem, ...reply.waysOut].join(" ") : reply.blocks.map((block) => (block.kind === "paragraph" ? block.text : "")).join(" ");
+      said = "problem" in reply ? problemIn(reply) : reply.blocks.map((block) => (block.kind === "paragraph" ? block.text : "")).join(" ");
       panes.narration.say(said);
     });
   }
@@ -91,17 +94,20 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
   let isRunning = false;
 
   /** Lets the pass go on as a verb says, and says so until it stands still again. */
-  function advance(verb: "step" | "over" | "run_to" | "continue_" | "finish", ...given: string[]): void {
+  function advance(verb: GoingOn, ...given: string[]): void {
     if (isRunning || !host.ask) return;
     isRunning = true;
     panes.narration.say(`Running ${trace.upcoming} …`);
     const tell = (reply: Reply): void => {
       isRunning = false;
       if ("late" in reply) void reply.late?.then(tell);
-      panes.narration.say("problem" in reply ? [reply.problem, ...reply.waysOut].join(" ") : "");
+      panes.narration.say(problemIn(reply));
     };
     void host.ask({ question: "advance", arguments: [verb, ...given], position: at }).then(tell);
   }
+
+  /** Lets the pass go on where it stands still; elsewhere moves over what has happened. */
+  const orAdvance = (verb: GoingOn, here: () => void) => (): void => (isNow() ? advance(verb) : here());
 
   /** Has the kernel do something, and says what came of it. */
   function perform(ask: Ask, deed: Performed, ...given: string[]): void {
@@ -109,9 +115,8 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
     const tell = (reply: Reply): void => {
       if ("late" in reply) void reply.late?.then(tell);
       const { file, cells } = ("data" in reply && reply.data) || {};
-      const problem = "problem" in reply ? [reply.problem, ...reply.waysOut].join(" ") : "";
       if (Array.isArray(cells)) panes.narration.say(insert(cells));
-      else panes.narration.say(...(typeof file === "string" ? ["Saved beside the notebook: ", fileLink(file)] : [problem]));
+      else panes.narration.say(...(typeof file === "string" ? ["Saved beside the notebook: ", fileLink(file)] : [problemIn(reply)]));
     };
     // What is handed out replaces nothing but an older page.
     void ask({ question: deed, arguments: deed === "save" ? [...given, 1] : given, position: at }).then(tell);
@@ -141,16 +146,16 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
   const go = (to: number): void => move(to, true);
   const navigation: Navigation = {
     go,
-    step: () => (isNow() ? advance("step") : go(lesson.next(trace, at))),
+    step: orAdvance("step", () => go(lesson.next(trace, at))),
     back: () => go(lesson.previous(trace, at)),
-    over: () => (isNow() ? advance("over") : travel("over", () => go(over(trace, at)))),
+    over: orAdvance("over", () => travel("over", () => go(over(trace, at)))),
     backOver: () => travel("back_over", () => go(backOver(trace, at))),
-    into: () => (isNow() ? advance("step") : travel("into", () => go(into(trace, at)))),
+    into: orAdvance("step", () => travel("into", () => go(into(trace, at)))),
     out: () => travel("out", () => go(out(trace, at))),
     previousIteration: () => go(otherIteration(trace, at, -1) ?? at),
     nextIteration: () => go(otherIteration(trace, at, 1) ?? at),
     restart: () => go(0),
-    finish: () => (isNow() ? advance("finish") : go(lengthOf(trace))),
+    finish: orAdvance("finish", () => go(lengthOf(trace))),
     runTo: (target) => {
       let problem: string | null = null;
       travel("run_to", () => (problem = runToTarget(trace, at, target, go)), target);
@@ -163,7 +168,7 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
     select: (line) => panes.select(line),
     code: (line) => panes.code(line),
     /** Runs to the next breakpoint, or back to the last one, as if the person had asked for it here. */
-    continue: () => (isNow() ? advance("continue_") : travel("continue_", () => run(continueFrom(trace, marks.breakpoints, at)))),
+    continue: orAdvance("continue_", () => travel("continue_", () => run(continueFrom(trace, marks.breakpoints, at)))),
     reverseContinue: () => travel("reverse_continue", () => run(reverseContinueFrom(trace, marks.breakpoints, at))),
     goOn: () => {
       if (waits) host.onGoOn?.();
