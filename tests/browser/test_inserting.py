@@ -9,7 +9,7 @@ from tests.browser.hosts import Host, PageHost
 from tests.browser.lab_page import LabPage
 from tests.browser.programs import skip_connection
 from tests.browser.test_lab_plugin import SHOWN, notifications, open_menu, open_panel, run_command
-from tests.browser.view import View
+from tests.browser.view import View, box
 
 CELLS = """() => {
   const { content } = window.jupyterapp.shell.currentWidget;
@@ -124,3 +124,21 @@ def test_every_notebook_inserts_and_a_page_without_a_kernel_does_not_offer_it(ho
     assert host.page.evaluate(count) > before + 2 * 15
     host.page.evaluate("window.jupyterapp.commands.execute('notebook:undo-cell-action')")
     assert host.page.evaluate(count) == before
+
+
+def test_the_list_opens_below_its_button_and_within_the_widget_at_any_width(lab: LabPage) -> None:
+    lab.open_cells(SHOWN)
+    lab.run_cells(1)
+    view = View(lab.page, lab.output(1).locator(".gradviz"))
+    for width in (1000, 1180, 1280, 1440, 1920):
+        lab.page.set_viewport_size({"width": width, "height": 900})
+        view.root.locator(".gv-menu > summary").click()
+        left, top, across, height = box(view.root.locator(".gv-menu > summary"))
+        listed = box(view.root.locator(".gv-menu > div"))
+        bar = box(view.root.locator(".gv-toolbar"))
+        assert listed[0] <= left + across
+        assert left <= listed[0] + listed[2]
+        assert 0 <= listed[1] - (top + height) < 8
+        assert bar[0] <= listed[0]
+        assert listed[0] + listed[2] <= bar[0] + bar[2]
+        view.root.locator(".gv-menu > summary").click()

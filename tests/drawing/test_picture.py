@@ -7,6 +7,7 @@ from xml.etree.ElementTree import fromstring
 
 import pytest
 
+from gradviz import Net, Workspace, live
 from gradviz.debugger.document import Trace
 from gradviz.drawing import DARK, LIGHT, DrawingError, render, svg
 from gradviz.drawing.assembly import view
@@ -231,3 +232,16 @@ def test_cleaning_drops_whatever_could_act():
 def test_what_is_no_svg_is_refused(source: str):
     with pytest.raises(DrawingError):
         clean(source)
+
+
+def test_the_heading_of_a_lane_in_which_nothing_is_yet_is_not_cut():
+    net = Net("one by one")
+    net.Tanh("x", "a")
+    ws = Workspace()
+    ws.feed("x", [0.5])
+    one = live(net, workspace=ws)
+    one.step()
+    picture = by_lanes(one.session.trace())
+    heading, width = groups(picture)["lane-backward"][0], fromstring(picture).get("viewBox", "").split()[2]
+    half = 0.3 * float(heading.get("font-size", 0)) * len(heading.text or "")
+    assert float(heading.get("x", 0)) + half <= float(width)

@@ -95,6 +95,9 @@ export function createTabs<Name extends string>(label: string, names: readonly N
   };
 }
 
+/** Pixels between the list of a menu and the edge of what it is in. */
+const EDGE = 8;
+
 /** A button that opens a list of what can be done; one of these closes it. */
 export function createMenu<Name extends string>(face: string, title: string, names: Record<Name, string>, choose: (name: Name) => void): HTMLElement {
   const entries = (Object.entries(names) as [Name, string][]).map(([name, words]) =>
@@ -103,7 +106,13 @@ export function createMenu<Name extends string>(face: string, title: string, nam
       choose(name);
     }, {}, words),
   );
-  const menu = element("details", { class: "gv-menu" }, element("summary", { title }, face), element("div", { role: "group", "aria-label": title }, ...entries));
+  const list = element("div", { role: "group", "aria-label": title }, ...entries);
+  const menu = element("details", { class: "gv-menu" }, element("summary", { title }, face), list);
+  // Below the button, or as far to its left as it takes to stay within what the button is in.
+  menu.addEventListener("toggle", () => {
+    const end = (menu.parentElement ?? menu).getBoundingClientRect().right;
+    list.style.left = `${Math.min(0, end - menu.getBoundingClientRect().left - list.offsetWidth - EDGE)}px`;
+  });
   menu.addEventListener("focusout", ({ relatedTarget }) => (menu.open &&= !(relatedTarget instanceof Node) || menu.contains(relatedTarget)));
   menu.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !menu.open) return;
