@@ -22,8 +22,13 @@ export interface State {
   protocol?: number;
   /** Whether a cell waits at the session. */
   waits?: boolean;
-  /** The name of this page for what is told from it; it is not in Python. */
+  /** The name of this page for what is told from it, and how often that was; they are not in Python. */
   page?: string;
+  turn?: number;
+  /** The last turn of each page that Python has heard of. */
+  heard?: Record<string, number>;
+  /** Counts what Python has changed. */
+  revision?: number;
 }
 
 /** The event that tells the element of the widget that it shows a debugger now. */
@@ -50,8 +55,8 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     showWait();
   });
   const position = onceAFrame((to: number) => report("position", to));
-  /** How many moves were made here of which the kernel has not said yet that it made them, too. */
-  let ahead = 0;
+  /** Where this view went with its last turn, as long as the kernel may not have heard of it. */
+  let ahead: { position: number; turn: number } | null = null;
   const line = createLine((message) => {
     // Whatever is asked comes behind the steps that led there.
     position.flush();
@@ -63,6 +68,7 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   model.set("page", page);
   let view: DebuggerView | null = null;
   let rest = 0;
+  let newest = model.get("revision") ?? 0;
 
   function restAt(position: number): void {
     clearTimeout(rest);
@@ -129,20 +135,22 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
 
   /** What was changed here: other views of this model hear it at once, the kernel and other pages by a message. */
   function report<K extends keyof State>(name: K, value: State[K]): void {
-    if (name === "position" && !model.isAlone && !lost.isLost) ahead++;
+    const turn = (model.get("turn") ?? 0) + 1;
+    model.set("turn", turn);
+    if (name === "position" && !model.isAlone && !lost.isLost) ahead = { position: value as number, turn };
     model.set(name, value);
-    tell({ type: "change", by: page, session: model.get("session"), state: { [name]: value } });
+    tell({ type: "change", by: page, turn, session: model.get("session"), state: { [name]: value } });
   }
 
-  /** What was changed in another page; or here, and where the kernel was on the way matters no more once it has heard all. */
+  /** What was changed in another page. */
   function follow(message: unknown): void {
     const { type, by, state } = (message ?? {}) as { type?: unknown; by?: unknown; state?: Partial<State> };
-    if (type !== "change" || !state) return;
-    if (by === page) {
-      if (state.position === undefined || --ahead > 0) return;
-      ahead = 0;
-    }
+    if (type !== "change" || by === page || !state) return;
     for (const [name, value] of Object.entries(state)) model.set(name as keyof State, value);
+  }
+
+  function isAhead(): boolean {
+    return ahead !== null && (model.get("heard")?.[page] ?? 0) < ahead.turn;
   }
 
   function showWait(): void {
@@ -159,14 +167,27 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     "change:trace": () => {
       // A position in the document before means nothing in this one.
       position.cancel();
-      ahead = 0;
+      ahead = null;
       restAt(model.get("position"));
       void showTrace();
     },
     "change:position": () => {
-      if (ahead > 0) return;
+      if (isAhead()) return;
+      ahead = null;
       view?.setPosition(model.get("position"));
       restAt(model.get("position"));
+    },
+    "change:heard": () => {
+      if (ahead === null || isAhead()) return;
+      // Where the kernel was on the way matters no more.
+      const { position } = ahead;
+      ahead = null;
+      model.set("position", position);
+    },
+    "change:revision": () => {
+      const revision = model.get("revision") ?? 0;
+      if (revision < newest) tell({ type: "resend" });
+      newest = Math.max(newest, revision);
     },
     "change:marks": showMarks,
     "change:waits": showWait,

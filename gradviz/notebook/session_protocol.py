@@ -13,7 +13,7 @@ from ..debugger.answers import Answer
 from ..debugger.document import Trace
 from .wait import Wait
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Of the messages and the state that Python and its views exchange: the next number where one would not understand the
 other. Views compare it with theirs and say which side is older; see `extension/src/model/schema/protocol.ts`."""
 

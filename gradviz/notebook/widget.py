@@ -30,6 +30,8 @@ class Change(msgspec.Struct, frozen=True, tag_field="type", tag="change"):
 
     by: str
     """The page in which it has happened already."""
+    turn: int
+    """Counts what that page has changed."""
     session: str
     """The one that the view showed: a kernel that was busy hears of it when the widget shows another one."""
     state: dict[str, Any]
@@ -38,6 +40,10 @@ class Change(msgspec.Struct, frozen=True, tag_field="type", tag="change"):
 
 class GoOn(msgspec.Struct, frozen=True, tag_field="type", tag="go_on"):
     """What a view says: let the cell that waits go on."""
+
+
+class Resend(msgspec.Struct, frozen=True, tag_field="type", tag="resend"):
+    """What a view says: it was given state older than what it had; it wants the state of now."""
 
 
 class DebuggerWidget(anywidget.AnyWidget):
@@ -66,6 +72,16 @@ class DebuggerWidget(anywidget.AnyWidget):
 
     waits = traitlets.Bool().tag(sync=True)
     """Whether a cell waits at the session."""
+
+    heard = traitlets.Dict().tag(sync=True)
+    """The `Change.turn` heard last of each page: a position told before it is older than where that page is by now.
+
+    It is state, which a page that was cut off gets whole, and no answer, which would be lost.
+    """
+
+    revision = traitlets.Int().tag(sync=True)
+    """Counts the changes of all that is above: a page that comes back may get the state that it asked for after what
+    has changed since, and knows by this."""
 
     def __init__(self, session: Shown, **traits: Any) -> None:
         self._length = len(session)
@@ -116,7 +132,7 @@ class DebuggerWidget(anywidget.AnyWidget):
 
     def _hear(self, _widget: Any, content: Any, _buffers: Any) -> None:
         try:
-            said = msgspec.convert(content, Question | Change | GoOn)
+            said = msgspec.convert(content, Question | Change | GoOn | Resend)
         except msgspec.ValidationError as error:
             logger.warning("A message of the gradviz widget was not understood and is ignored: %s", error)
             return
@@ -127,11 +143,15 @@ class DebuggerWidget(anywidget.AnyWidget):
                 self.send(answer)
                 if shown := shown_after(session, said, answer):
                     self.show(shown)
-            case Change() if said.session == self.session:
-                self.set_state(said.state)
-                self.send(content)
+            case Change():
+                if said.session == self.session:
+                    self.set_state(said.state)
+                    self.send(content)
+                self.heard = {**self.heard, said.by: said.turn}
             case GoOn() if session is not None:
                 session.wait.end()
+            case Resend():
+                self.send_state()
 
     @traitlets.validate("position")
     def _clamp(self, proposal: dict[str, Any]) -> int:
@@ -143,6 +163,10 @@ class DebuggerWidget(anywidget.AnyWidget):
         session = self._session()
         if session is not None and session.position != change["new"]:
             session.move_to(change["new"])
+
+    @traitlets.observe("trace", "session", "position", "marks", "waits", "heard")
+    def _count(self, _change: dict[str, Any]) -> None:
+        self.revision += 1
 
     @traitlets.observe("marks")
     def _mark(self, change: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 
 from playwright.sync_api import Locator, WebSocketRoute, expect
 
@@ -115,6 +116,9 @@ class Network:
     """The line from a page to its kernels, which can be cut."""
 
     def __init__(self, lab: LabPage) -> None:
+        self.loses: Callable[[bytes], bool] = lambda _message: False
+        """Which messages of kernels do not arrive."""
+        self.lost: list[bytes] = []
         self._is_away = False
         self._lines: list[tuple[WebSocketRoute, WebSocketRoute]] = []
         lab.page.route_web_socket(re.compile("/channels"), self._connect)
@@ -124,6 +128,7 @@ class Network:
             page.close()
             return
         kernel = page.connect_to_server()
+        kernel.on_message(lambda message: self._pass_on(page, message))
         self._lines.append((page, kernel))
 
     def go_away(self) -> None:
@@ -137,6 +142,18 @@ class Network:
     def come_back(self) -> None:
         """Lines can be made again."""
         self._is_away = False
+
+    def find_lost(self) -> None:
+        """What did not arrive does so now."""
+        for message in self.lost:
+            self._lines[-1][0].send(message)
+
+    def _pass_on(self, page: WebSocketRoute, message: str | bytes) -> None:
+        if self.loses(message if isinstance(message, bytes) else message.encode()):
+            assert isinstance(message, bytes)
+            self.lost.append(message)
+        else:
+            page.send(message)
 
 
 def test_steps_made_while_the_network_was_away_reach_python_when_it_is_back_and_python_s_the_page(lab: LabPage) -> None:
@@ -159,3 +176,45 @@ def test_steps_made_while_the_network_was_away_reach_python_when_it_is_back_and_
     view.expect_at(4)
     expect(panel).to_contain_text("event 4 /")
     expect(lab.output(1)).not_to_contain_text("The kernel behind this is gone.")
+
+
+def step_far_away(lab: LabPage, network: Network, loses: Callable[[bytes], bool]) -> View:
+    """A widget that went to event 1 while the network was away, which is back, and loses some messages."""
+    lab.open_cells(SESSION.format(name="far"), "session.step(); session.position")
+    view = shown(lab)
+    network.go_away()
+    lab.page.wait_for_function(f"{CONTEXT}.session.kernel.connectionStatus !== 'connected'")
+    view.press("ArrowRight")
+    view.expect_at(1)
+    network.loses = loses
+    network.come_back()
+    lab.page.wait_for_function(f"{CONTEXT}.session.kernel.connectionStatus === 'connected'", timeout=START)
+    return view
+
+
+def test_a_widget_that_misses_what_the_kernel_has_heard_of_it_still_follows_the_kernel(lab: LabPage) -> None:
+    network = Network(lab)
+
+    def loses(message: bytes) -> bool:
+        return b'"heard"' in message and b"update_states" not in message and not network.lost
+
+    view = step_far_away(lab, network, loses)
+    lab.run_cells_from(2, 2)
+    expect(lab.output(2)).to_contain_text("2")
+    view.expect_at(2)
+    assert network.lost
+
+
+def test_a_widget_that_gets_old_state_late_asks_for_that_of_now(lab: LabPage) -> None:
+    network = Network(lab)
+    view = step_far_away(lab, network, lambda message: b"update_states" in message)
+    lab.run_cells_from(2, 2)
+    expect(lab.output(2)).to_contain_text("2")
+    view.expect_at(2)
+    view.position.evaluate(
+        """place => new MutationObserver(() => (window.hasGoneBack ||= !place.innerText.includes("event 2 /"))).observe(
+            place, { childList: true, subtree: true, characterData: true })"""
+    )
+    network.find_lost()
+    lab.page.wait_for_function("window.hasGoneBack")
+    view.expect_at(2)

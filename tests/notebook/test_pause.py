@@ -74,7 +74,7 @@ def test_a_panel_steers_the_session_of_a_cell_that_waits_and_lets_it_go_on(kerne
 def test_the_cell_shows_the_session_and_its_widget_steers_it(kernel: Kernel) -> None:
     cell = Pausing(kernel, "session = debug()\nawait session.pause()\nstood = session.position")
     assert "display_data" in kinds(cell.messages)
-    change = {"type": "change", "by": "a page", "session": cell.session, "state": {"position": 2}}
+    change = {"type": "change", "by": "a page", "turn": 1, "session": cell.session, "state": {"position": 2}}
     cell.say_in_widget(**change)
     cell.say_in_widget(**change | {"session": "the one before", "state": {"position": 1}})
     cell.say_in_widget(type="go_on")

@@ -592,7 +592,7 @@ export interface Trace {
 }
 
 /** What Python and its views speak; see gradviz/notebook/session_protocol.py. */
-export const PROTOCOL: number = 1;
+export const PROTOCOL: number = 2;
 
 /** What the reader goes by. */
 export const TABLE = {
