@@ -31,14 +31,14 @@ from .net import Net
 from .notebook import enable as _enable
 from .operators import register_gradient, register_kernel
 from .program import Device, GradientError, GradientSlice, GradvizError, NetError, Operator, RunError
-from .runtime import Workspace, immediate
+from .runtime import Workspace, device, immediate
 from .session import Session, debug, load
 from .version import __version__
 
 __all__ = [
     "IR", "Device", "Function", "FunctionHook", "GradientError", "GradientSlice", "GradvizError", "Live", "NaNGuard",
     "Net", "NetError", "Operator", "OperatorPool", "Parameter", "PrintHook", "RunError", "Session", "TensorPool",
-    "TimerHook", "Variable", "Workspace", "__version__", "compare", "debug", "events", "functions", "grad",
+    "TimerHook", "Variable", "Workspace", "__version__", "compare", "debug", "device", "events", "functions", "grad",
     "immediate", "live", "load", "no_grad", "register_buffers", "register_engine", "register_gradient",
     "register_kernel", "run_gradient_flow",
 ]  # fmt: skip

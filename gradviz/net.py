@@ -12,11 +12,13 @@ from .operators.randomness import draws_by_name
 from .program import Device, Gradient, GradientSlice, GradvizError, NetDef, NetError, Operator
 from .program.code_line import UNKNOWN, Calls
 from .program.control_flow import NETS, check_structure, nested_nets, within
+from .program.crossing import with_copies
 from .program.events import Aggregator
 from .program.net import with_nets
 from .program.operator import as_names, check_operator
 from .program.single_assignment import without_overwriting
 from .runtime.executor import check_arity
+from .runtime.scope import device_of_block
 
 
 class Net(BlockNet):
@@ -67,7 +69,7 @@ class Net(BlockNet):
         Args:
             type: operator type; a wrong one is answered with the nearest known.
             inputs, outputs: a blob name or several.
-            device: where it runs, None: where its inputs are.
+            device: where it runs; None: on the device of the `gradviz.device` block around, else where its inputs are.
             name: free text.
             args: the operator's arguments; a nested net as a net or in its JSON form.
 
@@ -83,7 +85,8 @@ class Net(BlockNet):
         with self._located_in():
             if args:
                 args = {name: value.copy() if isinstance(value, NetDef) else value for name, value in args.items()}
-            op = Operator(type, as_names(inputs, index), as_names(outputs, index), args, Device.parse(device), name)
+            where = device_of_block() if device is None else Device.parse(device)
+            op = Operator(type, as_names(inputs, index), as_names(outputs, index), args, where, name)
             check_operator(op, index)
             if args:
                 op = with_nets(op, index, self._level.depth)
@@ -95,6 +98,8 @@ class Net(BlockNet):
     def add_gradient_operators(self, ys: Ys, skip: int = 0) -> dict[str, Gradient]:
         """Append the operators that compute the gradients of `ys`.
 
+        Where the net has ``copies = True``, what crosses from one device to another in it is copied by operators first.
+
         Args:
             ys: blobs to differentiate. A list: each starts from a gradient of ones. A dict: from the blob named,
                 a GradientSlice, or ones where the value is None.
@@ -104,11 +109,22 @@ class Net(BlockNet):
             Blob name -> name of its gradient (or a GradientSlice), for every blob that has one.
 
         Raises:
-            GradientError: its `kind` says what is wrong, `explain()` also the ways out. NetError: ``open_block``. The
+            GradientError: its `kind` says what is wrong, `explain()` also the ways out. NetError: ``open_block``;
+                ``bad_device`` in immediate mode, where operators have run without the copies that they would need. The
                 net is left as it was.
         """
         self._check_closed("gradients are added")
-        operators, gradients = IR(self.ops, skip).get_backward_pass(ys)
+        net = self.copy()
+        if self.copies:
+            net, skip = with_copies(net, skip, {})
+            if self._runs_on is not None and len(net.ops) > len(self.ops):
+                raise NetError(
+                    f"{self.name} crosses from one device to another, and its operators have run without copies.",
+                    kind="bad_device",
+                    ways_out=["Add the gradients outside of immediate mode.", "Add CopyCPUToGPU and CopyGPUToCPU."],
+                )
+        operators, gradients = IR(net.ops, skip).get_backward_pass(ys)
+        self.ops[:], self.calls = net.ops, net.calls
         self._put(operators)
         return gradients
 
@@ -154,7 +170,7 @@ class Net(BlockNet):
             calls.update({id(one): (one, self.calls.of(op) or UNKNOWN) for one in operators})
 
         made = type(self)(self.name, without_overwriting(self.ops, draws_by_name, became))
-        made.calls = calls
+        made.calls, made.copies = calls, self.copies
         made._note(made.ops, UNKNOWN)
         return made
 

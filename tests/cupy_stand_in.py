@@ -5,6 +5,7 @@ host, and arrays of another GPU than the current one. A function that is missing
 it.
 """
 
+from collections import Counter
 from types import ModuleType, SimpleNamespace
 from typing import Any, ClassVar
 
@@ -78,6 +79,11 @@ SCATTERED = {"add": "efdilIL", "maximum": "fdilIL"}
 """The dtypes, by numpy's letters, whose elements CuPy adds up or compares at places that an index names."""
 
 
+WORK: Counter[str] = Counter()
+"""What was done so far: ``kernels``, copies ``to_gpu``, ``to_host`` and ``between_gpus``, ``reads`` of one number or
+truth value, for which the host waits, and ``synchronisations``."""
+
+
 class Device:
     """A GPU; while a ``with`` block of it lasts, it is the current one."""
 
@@ -95,6 +101,7 @@ class Device:
 
     def synchronize(self) -> None:
         """Nothing is ever under way."""
+        WORK["synchronisations"] += 1
 
 
 class ndarray(NDArrayOperatorsMixin):
@@ -122,12 +129,14 @@ class ndarray(NDArrayOperatorsMixin):
             raise TypeError(f"CuPy's {ufunc.__name__}.at takes no {inputs[0].dtype}")
         if method not in ("__call__", "at"):
             raise TypeError(f"CuPy has no {ufunc.__name__}.{method}")
+        WORK["kernels"] += 1
         return outside(getattr(ufunc, method)(*inside(inputs), **inside(options)))
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
         check_call(FUNCTIONS, function.__name__, args, options)
         if "shape" in options and not options["shape"] and function.__name__.endswith("_like"):
             raise TypeError(f"CuPy's {function.__name__} takes the shape () for none given")
+        WORK["kernels"] += 1
         return outside(function(*inside(args), **inside(options)))
 
     def __getattr__(self, name: str) -> Any:
@@ -136,6 +145,7 @@ class ndarray(NDArrayOperatorsMixin):
 
         def method(*args: Any, **options: Any) -> Any:
             check_call(METHODS, name, args, options)
+            WORK["kernels"] += 1
             return outside(getattr(inside(self), name)(*inside(args), **inside(options)))
 
         return method
@@ -145,13 +155,16 @@ class ndarray(NDArrayOperatorsMixin):
 
     def copy(self) -> "ndarray":
         """A copy on the current GPU, from whichever."""
+        WORK["kernels" if self.device.id == Device.current[-1] else "between_gpus"] += 1
         return ndarray(self.hidden.copy())
 
     def get(self) -> Any:
         """A copy on the host."""
+        WORK["to_host"] += 1
         return np.array(self.hidden)
 
     def tolist(self) -> Any:
+        WORK["to_host"] += 1
         return self.hidden.tolist()
 
     def __getitem__(self, key: Any) -> Any:
@@ -164,12 +177,15 @@ class ndarray(NDArrayOperatorsMixin):
         return len(self.hidden)
 
     def __bool__(self) -> bool:
+        WORK["reads"] += 1
         return bool(self.hidden)
 
     def __int__(self) -> int:
+        WORK["reads"] += 1
         return int(self.hidden)
 
     def __float__(self) -> float:
+        WORK["reads"] += 1
         return float(self.hidden)
 
 
@@ -204,6 +220,7 @@ def outside(value: Any) -> Any:
 
 def asarray(value: Any) -> ndarray:
     """`value` on the current GPU."""
+    WORK["to_gpu"] += not isinstance(value, ndarray)
     return value if isinstance(value, ndarray) else ndarray(np.array(value))
 
 

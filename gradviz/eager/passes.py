@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..program import GradientError
-from ..runtime.devices import current
+from ..runtime.devices import current, guarded
 from . import gradients
 from .faults import bad_gradient, bad_schedule, described, named, no_buffers, no_seed
 from .function import Function, current_mode, in_mode
@@ -177,7 +177,7 @@ def _start(seed: Any, create_graph: bool) -> Any:
     """`seed` as passes take it: a Variable with `create_graph`, else an array."""
     if not create_graph:
         return plain(seed)
-    return seed if isinstance(seed, Variable) else Variable(seed, requires_grad=False)
+    return seed if isinstance(seed, Variable) else Variable(guarded(seed), requires_grad=False)
 
 
 def _added(x: Variable, gradient: Any, handed: HandedOut) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from ..operators.registry import NUMERIC, Array
 from ..program import Device, RunError
 from ..runtime.devices import CPU, copied, current, device_of, guarded, is_guarded, is_on_gpu, moved
+from ..runtime.scope import device_here
 from . import gradients
 
 if TYPE_CHECKING:
@@ -245,15 +246,19 @@ class Parameter(Variable):
 
 
 def kept(data: Any) -> Array:
-    """`data` as an array that nobody can write into: itself where it is `guarded`, or a copy."""
+    """`data` as an array that nobody can write into: itself where it is `guarded`, or a copy.
+
+    A copy of what lies on the host is where the `gradviz.device` block around says.
+    """
     if type(data) is np.ndarray and data.dtype.kind in NUMERIC and is_guarded(data):
         return data
     if isinstance(data, Variable):
         return data._array
     if isinstance(data, list | tuple) and any(isinstance(item, Variable) for item in data):
         raise _not_numeric("it holds Variables, whose gradients would be lost", "Join them: functions.stack(xs).")
+    where = device_of(data) if is_on_gpu(data) else device_here()
     try:
-        array = copied(data, device_of(data)) if is_on_gpu(data) else copied(np.asarray(data), CPU)
+        array = copied(data if is_on_gpu(data) else np.asarray(data), where)
     except Exception as error:
         raise _not_numeric(f"no array can be made of it ({error})") from error
     if array.dtype.kind not in NUMERIC:

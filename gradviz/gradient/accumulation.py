@@ -256,7 +256,10 @@ def common_device(of: Tracked, index: int) -> Device | None:
                 kind="device_conflict",
                 operator_index=index,
                 blobs=[of.name],
-                ways_out=["Put the operators that read this blob on one device, or copy it to the other one first."],
+                ways_out=[
+                    "Write net.copies = True: what crosses is copied, and each gradient is added where its blob lies.",
+                    "Put the operators that read this blob on one device, or copy it to the other one first.",
+                ],
             )
     return found.device if found else None
 

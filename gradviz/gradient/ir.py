@@ -19,6 +19,7 @@ import msgspec
 from ..operators import is_constant
 from ..program import Gradient, GradientError, GradientSlice, Operator
 from ..program.control_flow import NETS, local_to, renamed, scopes_of
+from ..program.crossing import output_device
 from ..program.events import (
     Accumulated,
     Completed,
@@ -329,7 +330,7 @@ class IR(ForwardProgram):
             name = str(half) if steps else self.check_gradient_operator_input(half, g_output, fwd_op_idx, ()).name
             self.names.hold(name, blob, owned=bool(steps))
             if steps:
-                device = gradient_ops[steps[-1].position - first].device
+                device = output_device(gradient_ops[steps[-1].position - first])
             names.append(name)
             halves.append(steps)
         how: How = "generated" if any(halves) else "passed"

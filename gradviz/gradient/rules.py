@@ -9,6 +9,7 @@ from ..operators import OperatorType, lookup, similar
 from ..operators.registry import Slots
 from ..program import Gradient, GradientError, GradientSlice, GradvizError, NetError, Operator
 from ..program.control_flow import NETS, renamed, scopes_of
+from ..program.crossing import output_device
 from ..program.events import Source
 from ..program.operator import Ssa, V, check_name, parts_of
 from .accumulation import Generator, GradientNames, Step, Steps
@@ -301,7 +302,7 @@ def written(
     made: dict[str, list[Generator]] = {}
     for position, op in enumerate(gradient_ops, first):
         reads = [name for name in made if name in op.inputs] if made else ()
-        device = None if op.type == "CopyOnDeviceLike" else op.device  # that one writes where its second input lies
+        device = output_device(op)
         for slot, name in enumerate(op.outputs):
             if name not in g_input:
                 continue

@@ -31,8 +31,9 @@ def weighed(weight: Array | float, term: Array) -> Array:
 
 def check_labels(labels: Array, classes: int) -> None:
     """Raise RunError (``bad_value``) unless 0 <= label < classes everywhere."""
-    if labels.size and (labels.min() < 0 or labels.max() >= classes):
-        row = int(((labels < 0) | (labels >= classes)).argmax())
+    wrong = (labels < 0) | (labels >= classes)
+    if wrong.any():
+        row = int(wrong.argmax())
         raise RunError(
             f"label {int(labels[row])} in row {row} is none of the {classes} classes.",
             kind="bad_value",

@@ -1,4 +1,4 @@
-"""Moving elements without changing them: Copy, Reshape, Transpose, Concat, Split. Each is undone by its gradient."""
+"""Moving elements without changing them: Reshape, Transpose, Concat, Split. Each is undone by its gradient."""
 
 from itertools import accumulate, pairwise
 from math import prod
@@ -7,30 +7,12 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator, RunError
-from .gradients import gradient_name, gradient_operator, op_gradient, shape_source
-from .inference import canonical_axis, like_first, misfit, need_integers, result_dtype
+from .gradients import gradient_name, gradient_operator, op_gradient
+from .inference import canonical_axis, misfit, need_integers, result_dtype
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, each_of, operator, register_gradient
 
 PREFIXES = "", "Depth"
 JOIN_ARGS: dict[str, Any] = {"axis": 1, "add_axis": 0, "order": "NCHW"}
-
-
-@operator("Copy", "x -> y", "y = x", "dx = dy", infer=like_first)
-def copy(op: Operator, x: Array) -> Array:
-    """x under another name."""
-    return x
-
-
-@operator("CopyOnDeviceLike", "x, like -> y", "y = x", "dx = dy", infer=like_first)
-def copy_on_device_like(op: Operator, x: Array, like: Array) -> Array:
-    """x on the device of `like`; the executor brings all inputs of an operator to one device."""
-    return x
-
-
-@register_gradient("Copy")
-@register_gradient("CopyOnDeviceLike")
-def copy_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    return op_gradient(op, [g_output[0], shape_source(op, 0)], type="CopyOnDeviceLike")
 
 
 def new_shape(old: tuple[int, ...], wanted: tuple[int, ...], zero_copies: bool = True) -> tuple[int, ...]:

@@ -31,6 +31,7 @@ class _Document(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     version: int = VERSION
     external_inputs: list[str] = []
     external_outputs: list[str] = []
+    copies: bool = False
 
 
 class NetDef:
@@ -41,6 +42,9 @@ class NetDef:
         ops: the operators, first to run first.
         calls: which call in the user's code made each of them, and of those in nested nets, as far as that is known.
         external_inputs, external_outputs: what a nested net declares; unused at the top level.
+        copies: whether gradients may be added that were computed on different devices: operators copy what crosses from
+            one to another, and each gradient is added where its blob lies, see `gradviz.program.crossing`. False to
+            begin with: such a sum is refused.
 
     Raises:
         NetError: a name is not a name; ``control_flow_structure`` where nets are nested deeper than `MAX_DEPTH`.
@@ -59,6 +63,7 @@ class NetDef:
         self.calls = Calls()
         self.external_inputs = list(external_inputs)
         self.external_outputs = list(external_outputs)
+        self.copies = False
         for index, op in enumerate(self.ops):
             check_operator(op, index)
             if op.args:
@@ -82,17 +87,24 @@ class NetDef:
 
     @classmethod
     def _of(cls, document: _Document) -> Self:
-        return cls(
+        net = cls(
             document.name,
             document.ops,
             external_inputs=document.external_inputs,
             external_outputs=document.external_outputs,
         )
+        net.copies = document.copies
+        return net
 
     def to_dict(self) -> dict[str, Any]:
         """The net as plain dicts, lists, strings and numbers; fields at their default are left out."""
         data: dict[str, Any] = msgspec.to_builtins(
-            _Document(self.ops, external_inputs=self.external_inputs, external_outputs=self.external_outputs),
+            _Document(
+                self.ops,
+                external_inputs=self.external_inputs,
+                external_outputs=self.external_outputs,
+                copies=self.copies,
+            ),
             enc_hook=nested_to_dict,
         )
         return {"name": self.name, **data}
@@ -141,7 +153,7 @@ class NetDef:
     def copy(self) -> "NetDef":
         """The same net as plain data, with a list of operators of its own."""
         made = NetDef(self.name, external_inputs=self.external_inputs, external_outputs=self.external_outputs)
-        made.ops, made.calls = self.ops.copy(), self.calls
+        made.ops, made.calls, made.copies = self.ops.copy(), self.calls, self.copies
         return made
 
     def __repr__(self) -> str:

@@ -1,9 +1,7 @@
-"""Devices: where arrays lie, where operators run, and the one rule by which arrays are copied from one to another.
+"""Devices: where arrays lie, and how they are copied from one to another.
 
-An operator with a device runs there. One without a device runs where its inputs lie; where these lie on several
-devices, or there are none, it runs on the workspace's device. `CopyOnDeviceLike` runs where its second input lies,
-whatever device it carries. What an operator reads or returns is copied to the device it runs on if it lies elsewhere;
-the blobs that it reads stay where they are.
+Where an operator runs `gradviz.program.crossing` says. What it reads or returns is copied to that device if it lies
+elsewhere; the blobs that it reads stay where they are.
 
 So a seed, which carries no device, is made where its y lies.
 
@@ -19,8 +17,8 @@ import numpy as np
 
 from ..operators.registry import Array, Kernel
 from ..program import Device, Operator, RunError
-
-CPU = Device()
+from ..program.crossing import CPU as CPU
+from ..program.crossing import place
 
 freeze: Any = np.ndarray.setflags
 """Called with False it makes an array read-only; by position, which numpy takes faster than by name."""
@@ -57,19 +55,16 @@ def _unavailable(what: str, way_out: str) -> RunError:
     return RunError(f"{what}.", kind="bad_device", ways_out=[way_out, 'Use "cpu".'])
 
 
-def place(op: Operator, lying: Sequence[Device], default: Device) -> Device:
+def placed(op: Operator, lying: Sequence[Device], default: Device) -> Device:
     """Where `op` runs when its inputs lie on the devices `lying`, in a workspace on `default`.
 
     Raises:
         RunError: ``bad_device``, as `available`.
     """
-    if op.type == "CopyOnDeviceLike" and len(lying) == 2:
-        return lying[1]
-    if op.device is not None:
-        return available(op.device)
-    if lying and lying.count(lying[0]) == len(lying):
-        return lying[0]
-    return default
+    device = place(op, lying, default)
+    if device == CPU:
+        return CPU
+    return device if device is default or device in lying else available(device)
 
 
 def is_on_gpu(value: Any) -> bool:

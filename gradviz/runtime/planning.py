@@ -30,7 +30,7 @@ from ..program.control_flow import (
 from ..program.net import check_depth
 from ..program.net_halves import number
 from ..program.operator import BlobVersion, Ssa
-from .devices import CPU, device_of, place, running_on
+from .devices import CPU, device_of, placed, running_on
 from .executor import UNKNOWN, check_arity, infer, located, no_kernel, spec_of, undefined
 from .nested import Branch, Loop, Nested, Scoped, Step, Values, no_stack
 
@@ -172,7 +172,7 @@ class Known:
         kernel = known.kernel
         assert kernel is not None
         try:
-            device = place(op, lying, self._device)
+            device = placed(op, lying, self._device)
         except RunError as error:
             raise located(error, op, index, reads) from None
         if device != CPU or lying.count(CPU) < len(lying):

@@ -17,6 +17,7 @@ from .devices import CPU, available, copied, device_of, guarded, is_on_gpu, move
 from .executor import execute
 from .pace import Progress
 from .planning import Plan, plan
+from .scope import device_here
 
 
 class Workspace:
@@ -29,15 +30,16 @@ class Workspace:
 
     Args:
         device: where `feed` puts blobs, and where operators run for which nothing else says it: ``"cpu"``, or
-            ``"cuda:0"`` with CuPy and a GPU. `gradviz.runtime.devices` has the whole rule.
+            ``"cuda:0"`` with CuPy and a GPU; None: the device of the `gradviz.device` block around, else the CPU.
+            `gradviz.program.crossing` has the whole rule.
 
     Raises:
         NetError: ``bad_device`` for what is no device.
         RunError: ``bad_device`` for a device that is not there; it says what is missing.
     """
 
-    def __init__(self, device: str | Device = "cpu") -> None:
-        self.device = available(Device.parse(device) or CPU)
+    def __init__(self, device: str | Device | None = None) -> None:
+        self.device = device_here() if device is None else available(Device.parse(device) or CPU)
         self._values: dict[str, Array] = {}
         self._changes = 0
         self._lock = Lock()

@@ -103,10 +103,14 @@ def test_steps_run_on_the_devices_that_operators_carry(tmp_path: Path, monkeypat
     two_devices().to_notebook(tmp_path / "lesson.ipynb")
     notebook = run_in_kernel(tmp_path / "lesson.ipynb", GPU)
     steps = steps_of(notebook)
-    assert steps[1].source == 'net.Tanh("x", "a")\nlive.step(device="cuda:0")'
+    copied, there, returned = steps[1:4]
+    assert copied.source == 'net.CopyCPUToGPU("x", "x_cuda_0")\nlive.step(device="cuda:0")'
+    assert there.source == 'net.Tanh("x_cuda_0", "a")\nlive.step(device="cuda:0")'
+    assert returned.source == 'net.CopyGPUToCPU("a", "a_cpu")\nlive.step(device="cuda:0")'
+    assert "a copy of 40 bytes from cuda:0" in returned.outputs[0].data["text/plain"]
     (back,) = [cell for cell in steps if "TanhGradient" in cell.source]
-    assert back.source.startswith('live.step(device="cuda:0")  # x_grad = TanhGradient(a, ')
-    for cell in (steps[1], back):
+    assert back.source.startswith('live.step(device="cuda:0")  # x_cuda_0_grad = TanhGradient(a, ')
+    for cell in (copied, there, back):
         assert " ran on cuda:0 in " in cell.outputs[0].data["text/plain"]
     assert "are as recorded" in notebook.cells[-1].outputs[0].text
     assert "on the CPU" not in (tmp_path / "lesson.ipynb").read_text()

@@ -16,11 +16,13 @@ from tests.families import over
 from tests.operators.cases import CASES, Array, Case, defined_types, floats
 
 APART = {
+    "CopyCPUToGPU": "it needs a GPU",
+    "CopyGPUToCPU": "its gradient needs a GPU",
     "Cast": "its output has a dtype of its own",
     "NegateGradient": "its gradient is not that of what it computes",
     "ZeroGradient": "it has no output",
 }
-"""Types with a rule that differences cannot tell of; test_meaning.py does."""
+"""Types with a rule that differences cannot tell of; test_meaning.py does, and test_crossing.py of copies."""
 
 DIFFERENTIABLE = [case for case in CASES if case.known.rule is not None and case.type not in APART]
 

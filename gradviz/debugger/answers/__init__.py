@@ -2,6 +2,7 @@
 
 from .check import CheckableView, CheckView
 from .code import CodeView
+from .copies import CopiesView
 from .diff import DiffView
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits, first_of
 from .ledger import LedgerView, MergeView
@@ -16,7 +17,7 @@ from .versions import VersionsView
 from .why_none import WhyNoneView
 
 __all__ = [
-    "Answer", "Block", "Bullets", "CheckView", "CheckableView", "CodeView", "DiffView", "Grid", "LedgerView",
-    "MergeView", "NumbersView", "Paragraph", "PathsView", "ProvenanceView", "Questions", "StateView", "StoreView",
-    "VersionsView", "WhyNoneView", "asked", "by_name", "digits", "first_of",
+    "Answer", "Block", "Bullets", "CheckView", "CheckableView", "CodeView", "CopiesView", "DiffView", "Grid",
+    "LedgerView", "MergeView", "NumbersView", "Paragraph", "PathsView", "ProvenanceView", "Questions", "StateView",
+    "StoreView", "VersionsView", "WhyNoneView", "asked", "by_name", "digits", "first_of",
 ]  # fmt: skip

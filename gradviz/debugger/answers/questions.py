@@ -11,9 +11,10 @@ import numpy as np
 
 from ..journal import Pace
 from ..steering import Placed, bad_argument, consistent
-from . import check, code, diff, ledger, numbers, paths, provenance, state, store, versions, why_none
+from . import check, code, copies, diff, ledger, numbers, paths, provenance, state, store, versions, why_none
 from .check import CheckableView, CheckView
 from .code import CodeView
+from .copies import CopiesView
 from .diff import DiffView
 from .ledger import LedgerView, MergeView
 from .net_view import NetView
@@ -245,6 +246,12 @@ class Questions(Placed):
             CursorError: ``not_computed`` when the recording was read from a file.
         """
         return store.answer(self._live)
+
+    @asked
+    def copies(self) -> CopiesView:
+        """What the recorded program copied from one device to another: from where, whereto, how many bytes, by whom."""
+        with self._pace() as pace:
+            return copies.answer(self._recorded, pace)
 
     @asked
     def state(self) -> StateView:

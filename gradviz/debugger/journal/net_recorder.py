@@ -18,11 +18,13 @@ from ...gradient.deduplication import check_aggregator, deduplication_events
 from ...operators.registry import Array
 from ...program import Device, GradientError, GradvizError, NetDef, NetError, Operator, RunError
 from ...program.control_flow import NETS, operators_in
+from ...program.crossing import CPU, with_copies
 from ...program.errors import code, count_of, get_close_matches, listed, shorten
 from ...program.events import Accumulated, Aggregator, Completed, Deduplicated, Event, Failed, Played, Seeded, stopped
 from ...program.net_halves import Key, NetHalves, nets_of
 from ...program.operator import parts_of
 from ...runtime import Workspace
+from ...runtime.devices import device_of
 from ...runtime.pace import Pace, Progress
 from ...runtime.planning import Plan, plan
 from ...runtime.spill import Spill, StoreError, bad_spill
@@ -97,6 +99,7 @@ def _recorded(
     deduplicate: Aggregator | None,
     limits: Limits,
 ) -> Recording:
+    net, skip = crossed(net, ys, workspace, skip)
     ir = IR(net.ops, skip)
     events: list[Event] = []
     try:
@@ -129,6 +132,27 @@ def _recorded(
         journal = journal._replace(nets=lambda _: nets, notes=notes, runs=notes.runs)
     journal = journal._replace(skip=skip, deduplicate=deduplicate, obstacle=obstacle)
     return Recording(lambda: journal, limits.store)
+
+
+def crossed(net: NetDef, ys: Ys, workspace: Workspace | None, skip: int) -> tuple[NetDef, int]:
+    """The net in which operators copy what crosses from one device to another, and how many of it are skipped then.
+
+    Without a workspace nobody knows what crosses, unless the net asks for copies. A net that does not, and whose pass
+    would add gradients that were computed on different devices, stays as it is: its pass is refused.
+    """
+    if workspace is None and not net.copies:
+        return net, skip
+    lying = {} if workspace is None else {name: device_of(array) for name, array in _blobs(workspace).items()}
+    copying, begin = with_copies(net, skip, lying, CPU if workspace is None else workspace.device)
+    if copying is net:
+        return net, skip
+    if not net.copies:
+        try:
+            IR(net.ops, skip).get_backward_pass(ys)
+        except GradientError as error:
+            if error.kind == "device_conflict":
+                return net, skip
+    return copying, begin
 
 
 def _name_lines(net: NetDef, events: list[Event]) -> None:

@@ -1,6 +1,6 @@
 """What a recording means: its story in sentences, the lines of its nets, the ledgers of its sums; all as a document."""
 
-from .narration import measured, reminder, shape
+from .narration import duration, measured, reminder, shape
 from .narrator import ODDITIES, Narrator
 from .part import Parts
 from .sources import sources_of
@@ -12,7 +12,7 @@ from .values import PREVIEWS, DocumentValues, MeasuredValues, entries, key_of
 
 __all__ = [
     "ODDITIES", "OF_FORWARD", "PREVIEWS", "DocumentValues", "MeasuredValues", "Narrator", "Parts", "Story", "Subject",
-    "Subjects", "added", "arrival", "brought", "document", "entries", "forward_of", "key_of", "ledger_of",
+    "Subjects", "added", "arrival", "brought", "document", "duration", "entries", "forward_of", "key_of", "ledger_of",
     "loop_ledger", "measured", "outline", "path_to_y", "placed", "producer", "ran", "reminder", "schedule_of", "shape",
     "sources_of", "sum_of", "sums_of_loops",
 ]  # fmt: skip

@@ -340,10 +340,20 @@ def completed(event: Completed, operators: int, ys: Iterable[str], *, is_run: bo
     return [*said, (say.NO_FURTHER, coded(event.gradients))] if set(event.gradients) <= set(ys) else said
 
 
-def ran(what: str, device: str, seconds: float | None, outputs: Sequence[tuple[str, str]]) -> Sentences:
-    """What an operator did; `outputs` are pairs of a blob version and its shape."""
+def ran(
+    what: str,
+    device: str,
+    seconds: float | None,
+    outputs: Sequence[tuple[str, str]],
+    copied: tuple[str, str] | None = None,
+) -> Sentences:
+    """What an operator did; `outputs` are pairs of a blob version and its shape.
+
+    `copied`: how much it copied from another device, and from which, if that is all it did.
+    """
     took: Sentences = [] if seconds is None else [(say.TOOK, duration(seconds))]
-    return [(say.RAN, what, device), *took, (say.OUTPUTS, _shapes(outputs)) if outputs else (say.STOP,)]
+    copies: Sentences = [] if copied is None else [(say.COPIED, *copied)]
+    return [(say.RAN, what, device), *took, *copies, (say.OUTPUTS, _shapes(outputs)) if outputs else (say.STOP,)]
 
 
 def ran_before(line: Reading, outputs: Sequence[tuple[str, str]]) -> Sentences:

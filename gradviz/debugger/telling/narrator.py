@@ -13,7 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...program.crossing import COPIES
 from ...program.events import EnteredSubnet, Failed, LeftSubnet, Ran
+from ...runtime.store import written
 from ..document import filled
 from ..journal import AT_THE_END, Reading, Recording
 from . import narration
@@ -103,13 +105,21 @@ class Narrator:
         found = [(str(one), value) for one in outputs if (value := self._values.of(run, one.key)) is not None]
         words = tuple(word for word, count in ODDITIES.items() if any(getattr(value, count) for _, value in found))
         described = [(blob, narration.measured(value)) for blob, value in found]
+        copied = self._copied(event, run) if event.op.type in COPIES else None
         if event.seconds is None and line.role == "forward":
             said = narration.ran_before(line, described)
         else:
             if line.id not in self._texts:
                 self._texts[line.id] = narration.running(line)
-            said = narration.ran(self._texts[line.id], event.device, event.seconds, described)
-        return Description(said, words, (line.id, words, event.device))
+            said = narration.ran(self._texts[line.id], event.device, event.seconds, described, copied)
+        return Description(said, words, (line.id, words, event.device, copied is None))
+
+    def _copied(self, event: Ran, run: int | None) -> tuple[str, str] | None:
+        """How much an operator copied from another device, and from which; None: it lay there already."""
+        value = self._values.of(run, (event.op.inputs[0], event.in_versions[0]))
+        if value is None or value.device == event.device:
+            return None
+        return written(value.size * np.dtype(value.dtype).itemsize), value.device
 
     def _passage(self, number: int, *, is_entered: bool) -> Description:
         """Going into a run, or out of it."""

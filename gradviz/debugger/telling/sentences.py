@@ -177,6 +177,7 @@ NOT_RUN = "Nothing is run. {message}"
 # The program runs.
 RAN = "{what} ran on {device}"
 TOOK = "in {duration}"
+COPIED = ", a copy of {size} from {device}"
 OUTPUTS = ": {outputs}."
 RAN_BEFORE = "{outputs}: known since {function} was called; nothing is run again."
 GRAD_WAS_EMPTY = "`{blob}.grad` was empty and is `{after}` now"

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...operators.inference import canonical_axis, misfit
 from ...program import RunError
-from ...runtime.devices import current, device_of, moved
+from ...runtime.devices import current, device_of, guarded, moved
 from ..call import Call
 from ..faults import call_failed, called
 from ..variable import Operand, Variable, as_variables, plain
@@ -193,7 +193,7 @@ def axis_of(name: str, x: Variable, axis: int) -> int:
 
 def beside(x: Variable, numbers: Sequence[int]) -> Variable:
     """Integers (n,) as a constant on the device of x."""
-    return Variable(moved(np.array(numbers, dtype=np.int64), x.device), requires_grad=False)
+    return Variable(moved(guarded(np.array(numbers, dtype=np.int64)), x.device), requires_grad=False)
 
 
 def refused(name: str, x: Variable, why: str, *ways_out: str) -> Exception:

@@ -17,7 +17,7 @@ import msgspec
 
 from ...operators.registry import Array
 from ...program import Operator
-from ...runtime.devices import device_of
+from ...runtime.devices import device_of, guarded
 from ...runtime.watched import uncollected
 from .. import gradients
 from ..call import Call, OperatorFunction
@@ -248,7 +248,7 @@ class TapePass(Pass):
 
     def _zeros(self, function: Function, place: int) -> Any:
         zeros = zeros_like(function.out_data[place])
-        return Variable(zeros, requires_grad=False) if self._create_graph else zeros
+        return Variable(guarded(zeros), requires_grad=False) if self._create_graph else zeros
 
     def _total(self, terms: Terms, like: Array) -> Any:
         """The sum of the gradients of an array like `like`: one array, or rows where all are rows."""

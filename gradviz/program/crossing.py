@@ -1,0 +1,125 @@
+"""Where operators run, and the operators that copy to there what lies on another device.
+
+An operator with a device runs there. One without a device runs where its inputs lie; where these lie on several
+devices, or there are none, it runs on the workspace's device. `CopyOnDeviceLike` runs where its second input lies,
+whatever device it carries, and `CopyGPUToCPU` on the host: its device says from which GPU.
+
+What an operator reads and lies elsewhere is copied to the device it runs on; the blobs that it reads stay where they
+are. In a net that is differentiated these copies are operators, and go back by their own gradients: so a gradient is
+added where its blob lies. From one GPU to another they go through the host.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from .code_line import Calls
+from .control_flow import NETS
+from .net import NetDef
+from .operator import Device, Operator, free_name
+
+CPU = Device()
+TO_GPU, TO_CPU = "CopyCPUToGPU", "CopyGPUToCPU"
+COPIES = (TO_GPU, TO_CPU, "CopyOnDeviceLike")
+"""Types of operators that read on another device than that on which they write."""
+
+
+def place(op: Operator, lying: Sequence[Device], default: Device) -> Device:
+    """Where `op` runs when its inputs lie on the devices `lying`, in a workspace on `default`."""
+    if op.type == "CopyOnDeviceLike" and len(lying) == 2:
+        return lying[1]
+    if op.type in (TO_CPU, TO_GPU):
+        return CPU if op.type == TO_CPU else op.device or Device("cuda")
+    if op.device is not None:
+        return op.device
+    if lying and lying.count(lying[0]) == len(lying):
+        return lying[0]
+    return default
+
+
+def output_device(op: Operator) -> Device | None:
+    """Where the outputs of `op` lie, as far as it says so itself; None: where its inputs do."""
+    return CPU if op.type == TO_CPU else None if op.type == "CopyOnDeviceLike" else op.device
+
+
+class Crossing:
+    """What lies where at one point of a net, and what has been copied to other devices.
+
+    Args:
+        lying: where the blobs lie that are there from the start; one that is not named lies where it is read first.
+        default: where an operator runs for which nothing else says it.
+        taken: names that no copy may have.
+    """
+
+    def __init__(self, lying: Mapping[str, Device], default: Device, taken: Iterable[str]) -> None:
+        self._lying = dict(lying)
+        self._default = default
+        self._taken = set(taken)
+        # By blob and device, what its copy there is called.
+        self._copies: dict[tuple[str, Device], str] = {}
+
+    def join(self, op: Operator) -> list[Operator]:
+        """An operator that comes next, behind those that copy what it reads; it reads the copies.
+
+        What one runs nested nets with is copied by the kernels there.
+        """
+        where = place(op, [self._lying[name] for name in op.inputs if name in self._lying], self._default)
+        made: list[Operator] = []
+        if op.type not in (*NETS, *COPIES):
+            inputs = [self._there(name, where, made) for name in op.inputs]
+            op = replace(op, inputs=inputs) if made or inputs != op.inputs else op
+        for name in op.outputs:
+            self._lying[name] = where
+        if self._copies:
+            self._copies = {key: copy for key, copy in self._copies.items() if key[0] not in op.outputs}
+        return [*made, op]
+
+    def forget(self) -> None:
+        """Copy anew from here on: what is behind takes no part in the backward pass, and its copies neither."""
+        self._copies.clear()
+
+    def _there(self, name: str, where: Device, made: list[Operator]) -> str:
+        """What a blob is called on a device; `made` gets the operators that copy it."""
+        here = self._lying.setdefault(name, where)
+        if here == where:
+            return name
+        if (name, where) not in self._copies:
+            on_host = self._there(name, CPU, made) if CPU not in (here, where) else name
+            type, gpu = (TO_CPU, here) if where == CPU else (TO_GPU, where)
+            copy = free_name(f"{name}_{str(where).replace(':', '_')}", self._taken.__contains__)
+            made.append(Operator(type, [on_host], [copy], device=gpu))
+            self._taken.add(copy)
+            self._lying[copy] = where
+            self._copies[name, where] = copy
+        return self._copies[name, where]
+
+
+def with_copies(net: NetDef, skip: int, lying: Mapping[str, Device], default: Device = CPU) -> tuple[NetDef, int]:
+    """A net in which what crosses from one device to another is copied by operators; the same net where nothing does.
+
+    In nested nets nothing is inserted: what is read there on another device its reader's kernel copies.
+
+    Args:
+        skip: how many operators at its beginning take no part in its backward pass.
+        lying, default: as of `Crossing`.
+
+    Returns:
+        The net, and how many operators are now skipped.
+    """
+    crossing = Crossing(lying, default, (name for op in net.ops for name in (*op.inputs, *op.outputs)))
+    ops: list[Operator] = []
+    calls = Calls(net.calls)
+    begin = skip
+    for index, op in enumerate(net.ops):
+        if index == skip:
+            begin = len(ops)
+            crossing.forget()
+        joined = crossing.join(op)
+        if (call := net.calls.of(op)) is not None:
+            calls.update((id(one), (one, call)) for one in joined)
+        ops += joined
+    if len(ops) == len(net.ops):
+        return net, skip
+    made = NetDef(net.name, external_inputs=net.external_inputs, external_outputs=net.external_outputs)
+    made.ops, made.calls, made.copies = ops, calls, net.copies
+    return made, begin
