@@ -255,14 +255,18 @@ class _Assembly:
             detail = f"dedup {detail}"
         else:
             detail = DOES.get(line.role, detail)
+        is_on_gpu = line.device not in (None, "cpu")
+        if is_on_gpu and detail:
+            detail = f"{detail} · {line.device}"
         if line.id in self._nesting.obstacles:
             title = f"{CROSS} {title}"
         fold: Fold | None = None
         if line.id in self._nesting.opener:
             fold = "open" if self._nesting.opener[line.id] in self._opened else "closed"
         return Node(
-            line.id, line.role, line.role == "forward", title, detail.strip(), of, slot, _made(line), line.ran, fold
-        )
+            line.id, line.role, line.role == "forward", title, detail.strip(), of, slot, _made(line), line.ran, fold,
+            is_on_gpu=is_on_gpu,
+        )  # fmt: skip
 
     def _connect(self, flowing: Iterable[Stretch], nodes: Iterable[Node], filled: set[int]) -> Iterator[Edge]:
         """One edge for each pair of nodes and kind, with all that flows along it. Clusters fill both lanes."""

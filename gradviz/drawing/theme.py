@@ -44,6 +44,8 @@ class Theme:
     """Inside of the forward operator visited."""
     new_fill: str = "#fff4e5"
     """Inside of what was just made."""
+    gpu_fill: str = "#e2f2ea"
+    """Inside of what runs on a GPU."""
     frame: str = "#c3cad2"
     """Pen around what is open."""
     future: str = "#aab2bb"
@@ -93,6 +95,7 @@ DARK = Theme(
     wrong="#ff9a91",
     current_fill="#16293a",
     new_fill="#33261a",
+    gpu_fill="#15302a",
     frame="#454e58",
     future="#55606c",
     future_text="#8b959f",

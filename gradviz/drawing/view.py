@@ -51,6 +51,7 @@ class Node(msgspec.Struct, frozen=True, gc=False):
         serves: for a port, the line that makes it exist.
         holds: for a group, the ids of all lines in it, of its own lane.
         mades: for a group of gradient operators, since when each of them exists, in rising order.
+        is_on_gpu: whether it says that it runs on one; which one stands in `detail`.
     """
 
     id: str
@@ -66,6 +67,7 @@ class Node(msgspec.Struct, frozen=True, gc=False):
     serves: str = ""
     holds: frozenset[str] = frozenset()
     mades: tuple[int, ...] = ()
+    is_on_gpu: bool = False
 
 
 class Edge(msgspec.Struct, frozen=True, gc=False):
@@ -184,7 +186,7 @@ def node_class(node: Node) -> str:
         return f"port {'forward' if node.is_forward else 'backward'} made-{node.made} to-{node.serves}"
     if node.role == "group":
         return f"group {'forward' if node.is_forward else 'gradient'}"
-    return node.role
+    return f"{node.role} gpu" if node.is_on_gpu else node.role
 
 
 def edge_class(edge: Edge) -> str:
@@ -281,6 +283,8 @@ def seen(state: State, plumbing: Plumbing) -> State:
 def node_look(node: Node, state: State, theme: Theme) -> Look:
     """Blue fill: visited; orange fill: just made, or purple outline: just added; pale and dashed: not made yet.
 
+    Green fill: on a GPU.
+
     What keeps the program from being run is outlined in red, and has a cross before its name.
     """
     dashed = node.role == "passed"
@@ -291,18 +295,19 @@ def node_look(node: Node, state: State, theme: Theme) -> Look:
         return Look(theme.future, theme.fill, theme.future_text, theme.pen, True)
     is_new, is_current = state.is_new(node), state.is_current(node)
     width = theme.strong_pen if is_new or is_current else theme.pen
+    at_rest = theme.gpu_fill if node.is_on_gpu else theme.fill
     if state.is_obstacle(node):
-        fill = theme.current_fill if is_current else theme.new_fill if is_new else theme.fill
+        fill = theme.current_fill if is_current else theme.new_fill if is_new else at_rest
         return Look(theme.wrong, fill, theme.text, theme.strong_pen, dashed)
     if node.role == "accumulation":
         return Look(theme.accumulation, theme.accumulation, theme.background, width, False)
     if is_current:
         return Look(theme.forward, theme.current_fill, theme.text, width, dashed)
     if node.is_forward:
-        return Look(theme.forward, theme.fill, theme.text, width, dashed)
+        return Look(theme.forward, at_rest, theme.text, width, dashed)
     is_sum = node.role in ("deduplication", "duplicate") or (is_new and state.accumulates)
     pen = theme.accumulation if is_sum else theme.backward
-    return Look(pen, theme.new_fill if is_new else theme.fill, theme.text, width, dashed)
+    return Look(pen, theme.new_fill if is_new else at_rest, theme.text, width, dashed)
 
 
 def edge_look(edge: Edge, state: State, theme: Theme) -> Look:

@@ -5,6 +5,7 @@ import re
 import graphviz
 import pytest
 
+import gradviz
 from gradviz.drawing import DARK, LIGHT, digraph
 from gradviz.drawing.picture import layout
 from tests.drawing.examples import SKIP_CONNECTION, chain, trace
@@ -74,3 +75,14 @@ def test_a_notebook_shows_it_without_a_dot_program():
     bundle = digraph(trace(chain(1)))._repr_mimebundle_()
     assert bundle["image/svg+xml"].startswith("<svg")
     assert bundle["text/plain"].startswith("digraph")
+
+
+def test_what_runs_on_a_gpu_is_tinted_and_says_on_which():
+    net = gradviz.Net("crossing")
+    net.copies = True
+    net.Tanh("x", "h", device="cpu")
+    net.Relu("h", "y", device="cuda:1")
+    nodes = node_lines(digraph(gradviz.debug(net, ["y"]).trace()).source)
+    assert {name for name, look in nodes.items() if LIGHT.gpu_fill in look} == {"f1", "f2", "b1", "b2"}
+    assert "#1 · cuda:1" in nodes["f1"]
+    assert "of #2 · cuda:1" in nodes["b1"]

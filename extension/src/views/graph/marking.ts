@@ -16,15 +16,18 @@ interface Drawn {
   classes: string;
 }
 
-/** Its own line, and those that are folded in it. */
-type DrawnNode = Drawn & { lines: [Line, ...Line[]]; odd?: Odd | null };
+/** An edge or node with the classes it was drawn with. */
+interface DrawnWith extends Drawn {
+  drawn: string;
+}
 
-interface DrawnEdge extends Drawn {
+/** Its own line, and those that are folded in it. */
+type DrawnNode = DrawnWith & { lines: [Line, ...Line[]]; odd?: Odd | null };
+
+interface DrawnEdge extends DrawnWith {
   made: number;
   /** The line whose node the edge ends in; "" for a port. */
   end: string;
-  /** The classes it was drawn with. */
-  drawn: string;
 }
 
 /** `drawnAs` gives what the drawing shows for a line or a net that is folded in it. */
@@ -52,7 +55,7 @@ export function createMarking(trace: Trace, drawing: Drawing, drawnAs: (id: stri
       const accumulating = state === "new" && isSum(event) ? " accumulating" : "";
       const obstacle = node.lines.some((line) => faultAt(trace, line.id, position)) ? " obstacle" : "";
       const stale = node.lines.some((line) => isStale(line, position)) ? " stale" : "";
-      setClasses(node, `node ${node.lines[0].role}${state === "past" ? "" : ` ${state}`}${accumulating}${run}${obstacle}${stale}`);
+      setClasses(node, `${node.drawn}${state === "past" ? "" : ` ${state}`}${accumulating}${run}${obstacle}${stale}`);
       markOdd(node, oddAt(trace, node.lines, position));
     }
     marked.push(...groups.show(position, touched, nodes));
@@ -98,7 +101,8 @@ function findNodes(trace: Trace, drawing: Drawing, drawnAs: (id: string) => stri
   const folded: Line[] = [];
   for (const line of allLines(trace)) {
     const element = drawing.byId.get(`node-${line.id}`);
-    if (element) nodes.set(line.id, { lines: [line], element, classes: "" });
+    const drawn = `node ${line.role}${element?.classList.contains("gpu") ? " gpu" : ""}`;
+    if (element) nodes.set(line.id, { lines: [line], element, drawn, classes: "" });
     else if (drawnAs(line.id) !== line.id) folded.push(line);
   }
   for (const line of folded) nodes.get(drawnAs(line.id))?.lines.push(line);
