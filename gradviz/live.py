@@ -63,7 +63,8 @@ class Live:
 
         Raises:
             GradvizError: ``not_live``: a `device` is named, and the engine cannot be told where to work.
-            RunError: the operator of a net fails: everything is as before, and it is still next. ``bad_device``.
+            RunError: the operator of a net fails: everything is as before, and it is still next. ``bad_device``, also
+                where it runs nested nets, whose operators run where they say themselves.
         """
         if device is None:
             self._engine.advance()
@@ -73,7 +74,7 @@ class Live:
         return self._session.event
 
     def over(self) -> Event | None:
-        """Run the next operator with all that it brings, nested nets included; else a `step`."""
+        """Run the next operator with all that it brings, nested nets included: a `step`."""
         return self.step()
 
     def run_to(self, target: str) -> Event | None:
@@ -141,7 +142,7 @@ class Live:
         Raises:
             GradvizError: ``not_live``: the engine cannot be fed; the pass is over; the backward pass has begun, and the
                 blob belongs to the net; an operator has not run yet that came together with the last one.
-            RunError: ``bad_value``, ``shape_mismatch``.
+            RunError: ``bad_value``, also for a stack of workspaces; ``shape_mismatch``.
         """
         self._changeable(f"feed {shorten(str(blob))}").feed(blob, value)
         self._passed = len(self._look())
@@ -241,7 +242,8 @@ def live(given: Any, ys: Any = None, **options: Any) -> Live:
 
     live(net, ys, *, workspace, skip=0) runs each operator of the net, and then each gradient operator as its rule makes
     it; the net and the workspace stay as they are. Operators that are added to the net before its backward pass begins
-    come too. Without `ys` it stands still when the net has run, until `Live.differentiate` gives them.
+    come too. One that runs nested nets, If, While or Do, runs in one step, which brings all that happens in these; so
+    does its gradient. Without `ys` it stands still when the net has run, until `Live.differentiate` gives them.
 
     live(y, *, gradient=None, schedule="rank", retain_grad=False), with a Variable or several, lets one function go
     backward after the other; every Variable stays as it is, its ``grad`` too.

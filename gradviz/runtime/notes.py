@@ -260,14 +260,36 @@ class Notes:
 
     Args:
         store: keeps the values; None: they are kept by references.
+        before: of the operators that have run before, which these notes go on with, and which stay as they are.
     """
 
-    def __init__(self, program: Sequence[Numbered], store: Store | None) -> None:
-        self.codes = bytearray()
-        self.seconds = array("d")
+    def __init__(self, program: Sequence[Numbered], store: Store | None = None, before: Notes | None = None) -> None:
+        self.codes: bytearray = bytearray() if before is None else before.codes[:]
+        self.seconds: array[float] = array("d") if before is None else before.seconds[:]
         self.program = program
         self.steps: Sequence[Step] = ()
-        self.halves: list[Half] = []
-        self.noted: list[RunNote] = []
+        self.halves: list[Half] = [] if before is None else before.halves[:]
+        self.noted: list[RunNote] = [] if before is None else before.noted[:]
         self.runs = Runs(self.halves, self.noted, store)
         self.failed: Failed | None = None
+
+    def new_half(self, around: Half, place: int, argument: str) -> Half:
+        """The net in an argument of operator `place` of what runs, which runs for the first time."""
+        is_outermost = around.operator == NOWHERE
+        count = len(around.net.forward) if is_outermost else 0
+        is_backward = place >= count if is_outermost else around.is_backward
+        net = around.net.inside[is_backward, place - count * is_backward, argument]
+        half = around.inside[place, argument] = Half(net, place, len(self.halves), is_backward=is_backward)
+        self.halves.append(half)
+        return half
+
+    def renamed(self, net: NetHalves) -> Notes:
+        """The same of a program some of whose blobs are called otherwise since; `net`: its outermost net."""
+        notes = Notes([*net.part(False).steps, *net.part(True).steps])
+        notes.codes, notes.seconds = self.codes, self.seconds
+        outermost = Half(net, NOWHERE, NOWHERE)
+        for half, number, *more in self.noted:
+            around = outermost if number == NOWHERE else notes.noted[number][0]
+            place = half.operator, half.net.argument
+            notes.noted.append([around.inside.get(place) or notes.new_half(around, *place), number, *more])
+        return notes

@@ -19,6 +19,7 @@ import numpy as np
 from ...operators.registry import Array
 from ...program import Gradient, GradvizError, Operator
 from ...program.control_flow import NETS
+from ...program.control_flow import renamed as renamed_with_nets
 from ...program.events import (
     Accumulated,
     ChangedByHand,
@@ -64,6 +65,9 @@ class Broken(Exception):
 
 def renamed(op: Operator, rename: Rename, *, reads: bool) -> Operator:
     """An operator that writes, or `reads`, another name."""
+    if op.type in NETS:
+        names = {rename.old: rename.new}
+        return renamed_with_nets(op, names if reads else {}, names if rename.slot >= 0 else {})
     outputs, inputs = op.outputs.copy(), op.inputs
     if rename.slot >= 0:
         outputs[rename.slot] = rename.new

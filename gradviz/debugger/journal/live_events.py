@@ -4,32 +4,19 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from ...operators.registry import Array
 from ...program import Gradient, GradientSlice, Operator
 from ...program.events import Accumulated, ChangedByHand, Event, GeneratorAdded, InputChecked, Ran, RuleApplied, Seeded
 from ...program.operator import BlobVersion, Ssa, parts_of
-
-
-class Done(NamedTuple):
-    """An operator that ran: forward operator `number`, or gradient operator."""
-
-    is_backward: bool
-    number: int
-    outputs: list[Array]
-    device: str
-    seconds: float
-
-    def position(self, forward: int) -> int:
-        """Where it stands in the whole program, of a net of so many operators."""
-        return self.number + (forward if self.is_backward else 0)
+from .live_run import Done
 
 
 def told(happened: Iterable[Event | Done], numbered: Sequence[Ssa[BlobVersion]], forward: int) -> list[Event]:
     """The events, with the names that gradients have by now.
+
+    In a nested net, whose pass is made whole, they have those that they had then.
 
     Args:
         numbered: every operator of the net, then of its backward pass, with its versions; `forward`: how many are of
@@ -42,8 +29,11 @@ def told(happened: Iterable[Event | Done], numbered: Sequence[Ssa[BlobVersion]],
     for one in happened:
         match one:
             case Done():
-                ssa = numbered[position := one.position(forward)]
-                event: Event = Ran(position, ssa.op, ssa.in_versions, ssa.out_versions, one.device, one.seconds)
+                ssa = numbered[one.position]
+                events += one.inside
+                event: Event = Ran(one.position, ssa.op, ssa.in_versions, ssa.out_versions, one.device, one.seconds)
+            case Event() if one.path:
+                event = one
             case Seeded() if one.position is not None:
                 op = backward[one.position]
                 event = replace(one, operator=op, gradient=op.outputs[0])
@@ -69,6 +59,8 @@ def told(happened: Iterable[Event | Done], numbered: Sequence[Ssa[BlobVersion]],
 
 def placed(event: Event, places: Sequence[int]) -> Event:
     """An event with the numbers that gradient operators have by their `places`."""
+    if event.path:
+        return event
     if isinstance(event, Accumulated):
         terms = [
             one if one.position is None else replace(one, position=places[one.position]) for one in event.contributions

@@ -316,6 +316,7 @@ class ProgramText:
         self.merges: list[int] = []
         self._net = net
         self._events = events
+        self._timeline = timeline
         self.halves = {inner.path: inner for inner in net}
         self._nets: dict[tuple[str, ...], NetText] = {(): self.outermost}
         follow = self._followers
@@ -350,7 +351,9 @@ class ProgramText:
 
     def is_run(self, event: Event, at: int) -> bool:
         """Whether the event before position `at` is one of running the program, and not of making the pass."""
-        return type(event) is Ran or (self.whole is not None and at > self.whole and type(event) is not Deduplicated)
+        if self.whole is not None and at > self.whole:
+            return type(event) is not Deduplicated
+        return bool(self._timeline.running[at - 1])
 
     def statement(self, event: Event, index: int, at: int) -> Reading:
         """A forward operator of the net in which an event happened, as it reads at a position."""

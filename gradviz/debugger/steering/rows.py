@@ -328,7 +328,7 @@ class Rows:
         if whole is not None:
             phases[whole:] = 2
             phases[[at for at in self._timeline.of(Deduplicated).tolist() if at >= whole]] = 1
-        phases[self.runs.events] = 2
+        phases[self._timeline.running] = 2
         return phases
 
     def _of_place(self, attribute: str) -> Column:

@@ -100,8 +100,8 @@ class Targets:
     @property
     def _few(self) -> Indices:
         """What happened in the pass but for what makes it, or stopped it or the run."""
-        few, whole = self._timeline.of(*FEW), self._recording.text.whole
-        return few if whole is None else few[~np.isin(few, self._timeline.passages) | (few < whole)]
+        few = self._timeline.of(*FEW)
+        return few[~self._timeline.running[few]]
 
     def _is_about(self, word: str, number: int) -> bool:
         """Whether a word finds an event."""
