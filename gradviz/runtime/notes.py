@@ -251,7 +251,7 @@ class Notes:
     Attributes:
         codes: of each event the number of its kind among `KINDS`.
         seconds: of each operator that ran, in the order in which they ended.
-        program: the operators of the outermost net.
+        program: the operators of the outermost net; empty where what runs them tells of them.
         steps: the same as they were planned; empty: the program was not run.
         halves: the nested nets that ran.
         noted: of each run of one.
@@ -285,7 +285,7 @@ class Notes:
 
     def renamed(self, net: NetHalves) -> Notes:
         """The same of a program some of whose blobs are called otherwise since; `net`: its outermost net."""
-        notes = Notes([*net.part(False).steps, *net.part(True).steps])
+        notes = Notes(())
         notes.codes, notes.seconds = self.codes, self.seconds
         outermost = Half(net, NOWHERE, NOWHERE)
         for half, number, *more in self.noted:

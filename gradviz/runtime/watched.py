@@ -145,13 +145,14 @@ class WatchedExecution:
     """
 
     def __init__(self, net: NetHalves, limits: Limits, before: Notes | None = None) -> None:
-        self.notes = Notes([*net.part(False).steps, *net.part(True).steps], limits.store, before)
+        program = [*net.part(False).steps, *net.part(True).steps] if before is None else ()
+        self.notes = Notes(program, limits.store, before)
         self.values: Values = new_values(limits.store)
         codes, seconds = self.notes.codes, self.notes.seconds
         # Looked up once, since a loop of many rounds asks for them as often.
         self._at_hand = (*limits[:3], codes.append, seconds.append)
         self._done = self._count = 0
-        self._half = Half(net, NOWHERE, NOWHERE)
+        self._net, self._half = net, Half(net, NOWHERE, NOWHERE)
         self._run = NOWHERE
         self._failed: tuple[int, int | None] | None = None
 
@@ -178,7 +179,8 @@ class WatchedExecution:
             try:
                 self._run_steps((step,), (step.op.outputs,), blobs, look, entries)
             finally:
-                put(self.values, self.notes.program[step.position][3], entries)
+                written = [(blob.name, blob.version) for blob in self._net.program[step.position].writes]
+                put(self.values, written, entries)
             yield step.position
 
     def fail(self, error: GradvizError) -> None:

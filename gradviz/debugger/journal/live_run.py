@@ -6,16 +6,21 @@ Operators run in the order of the program, each on what those before it have lef
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from ...operators.registry import Array
-from ...program import Device, Operator
+from ...operators.scopes import ScopeStack
+from ...program import Device, Operator, RunError
+from ...program.errors import shorten
 from ...program.events import Event
 from ...program.net_halves import Key, NetHalves
 from ...program.operator import BlobVersion, Ssa
+from ...runtime import Workspace
+from ...runtime.devices import device_of
 from ...runtime.notes import RAN, Notes
 from ...runtime.pace import Pace
 from ...runtime.planning import plan
@@ -49,7 +54,8 @@ class LiveRun:
 
     Attributes:
         done: they.
-        leaves: what they have read and no operator has written.
+        values: what is known: leaves that were read, and what operators wrote.
+        now: the same by name, as it is now.
         notes: of the runs of nested nets.
 
     Args:
@@ -58,7 +64,9 @@ class LiveRun:
 
     def __init__(self, device: Device) -> None:
         self.done: list[Done] = []
-        self.leaves: dict[str, Array] = {}
+        self.values: dict[Key, Array] = {}
+        self.now: dict[str, Array] = {}
+        self._leaves: dict[str, Array] = {}
         self.notes = Notes(())
         self._device = device
         # All is kept, and an interrupt ends the operator that runs, as if it had not begun.
@@ -77,8 +85,7 @@ class LiveRun:
             RunError: as of `plan` and `run_step`. What `check` raises.
         """
         position = len(self.done)
-        now = self.now(nets.program)
-        values = {**fed, **now}
+        values = {**fed, **self.now}
         before = [ssa.op for ssa in nets.program[:position]]
         ready = plan([*before, op], values, self._device, first=position)
         execution = WatchedExecution(nets, self._limits, self.notes)
@@ -87,40 +94,48 @@ class LiveRun:
             for _ in running:
                 pass
         notes, step = execution.notes, ready.steps[0]
-        outputs = [execution.values.get(key) for key in notes.program[position][3]]
-        done = Done(position, outputs, str(step.device), notes.seconds[-1])
+        written = _written(nets.program[position])
+        done = Done(position, list(map(execution.values.get, written)), str(step.device), notes.seconds[-1])
         _look_inside(notes, [done] if len(notes.noted) > len(self.notes.noted) else [])
         if check is not None:
-            check(position, self._values([*self.done, done], nets.program))
-        self.leaves |= {name: fed[name] for name in ready.external if name not in now}
+            check(position, self.values | _known(written, done))
+        self.give({name: fed[name] for name in ready.external if name not in self.now})
+        self._take(written, done)
         self.notes = notes
         self.done.append(done)
         return done
 
-    def rename(self, nets: NetHalves) -> None:
-        """Blobs in nested nets that have run are called otherwise from now on, as they are in `nets`."""
-        self.notes = self.notes.renamed(nets)
-        _look_inside(self.notes, [one for one in self.done if one.inside])
+    def give(self, leaves: Mapping[str, Array]) -> None:
+        """Something is read that no operator has written."""
+        self._leaves |= leaves
+        for name, array in leaves.items():
+            self.values.setdefault((name, 0), array)
+            self.now.setdefault(name, array)
 
-    def values(self, program: Sequence[Ssa[BlobVersion]]) -> dict[Key, Array]:
-        """What is known: leaves that were read, and what operators wrote.
+    def _take(self, written: Sequence[Key], done: Done) -> None:
+        known = _known(written, done)
+        self.values |= known
+        self.now |= {name: array for (name, _), array in known.items()}
 
-        Args:
-            program: every operator with its versions.
-        """
-        return self._values(self.done, program)
+    def rename(self, nets: NetHalves, *, is_inside: bool) -> None:
+        """Blobs are called otherwise from now on, as they are in `nets`: in nested nets that have run, too, or not."""
+        self.values, self.now = {}, {}
+        self.give(self._leaves)
+        for one, ssa in zip(self.done, nets.program, strict=False):
+            self._take(_written(ssa), one)
+        if is_inside:
+            self.notes = self.notes.renamed(nets)
+            _look_inside(self.notes, [one for one in self.done if one.inside])
 
-    def now(self, program: Sequence[Ssa[BlobVersion]]) -> dict[str, Array]:
-        """What operators have read and written, as it is now."""
-        return {name: array for (name, _), array in self.values(program).items()}
 
-    def _values(self, done: Sequence[Done], program: Sequence[Ssa[BlobVersion]]) -> dict[Key, Array]:
-        values: dict[Key, Array] = {(name, 0): array for name, array in self.leaves.items()}
-        for one, ssa in zip(done, program, strict=False):
-            for blob, array in zip(ssa.writes, one.outputs, strict=True):
-                if array is not None:
-                    values[blob.name, blob.version] = array
-        return values
+def _written(ssa: Ssa[BlobVersion]) -> list[Key]:
+    return [(blob.name, blob.version) for blob in ssa.writes]
+
+
+def _known(written: Sequence[Key], done: Done) -> dict[Key, Array]:
+    """What an operator has written."""
+    pairs = zip(written, done.outputs, strict=True)
+    return {key: array for key, array in pairs if array is not None}
 
 
 def _look_inside(notes: Notes, done: Sequence[Done]) -> None:
@@ -133,3 +148,33 @@ def _look_inside(notes: Notes, done: Sequence[Done]) -> None:
     for one in done:
         first = ends[one.position - 1] + 1 if one.position else 0
         one.inside = events[first : ends[one.position]]
+
+
+def fitting(blob: str, value: Any, now: Array | None, device: Device) -> Array:
+    """What is given for a blob, as an array where the blob lies; `now`: what it is, if that is to be replaced.
+
+    Raises:
+        RunError: ``bad_value``, ``shape_mismatch``.
+    """
+    if isinstance(now, ScopeStack):
+        raise RunError(
+            f"{shorten(blob)} holds a stack of workspaces: operators put them there, and take them off.",
+            kind="bad_value",
+            blobs=[blob],
+            ways_out=["Give a blob of numbers another value: one that the nested net reads, before it runs."],
+        )
+    where = device if now is None else device_of(now)
+    if now is not None and not hasattr(value, "dtype"):
+        with suppress(TypeError, ValueError):  # said below, or by the workspace
+            value = np.asarray(value).astype(now.dtype, casting="same_kind")
+    holder = Workspace(where)
+    holder.feed(blob, value)
+    array = holder.fetch(blob, device=None)
+    if now is not None and (array.shape, array.dtype) != (now.shape, now.dtype):
+        raise RunError(
+            f"{shorten(blob)} is {now.dtype} {now.shape}, and what is given for it is {array.dtype} {array.shape}.",
+            kind="shape_mismatch",
+            blobs=[blob],
+            ways_out=[f"Give an array of {now.dtype} and shape {now.shape}."],
+        )
+    return array

@@ -15,7 +15,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-import numpy as np
 from msgspec.structs import replace
 
 from ...gradient import IR, Ys
@@ -36,15 +35,15 @@ from ...program.events import (
     stopped,
 )
 from ...program.net import check_depth
-from ...program.net_halves import NetHalves, nets_of
+from ...program.net_halves import NetHalves, nets_of, numbered
 from ...program.operator import BlobVersion, Ssa, check_name, free_name, parts_of
 from ...runtime import Workspace
-from ...runtime.devices import available, device_of
+from ...runtime.devices import available
 from ...runtime.watched import Journal, interrupted
 from .engine_rules import renamed, steps_renamed
 from .gradient_shapes import Fit
-from .live_events import placed, told
-from .live_run import Done, LiveRun
+from .live_events import LiveEvents, placed
+from .live_run import Done, LiveRun, fitting
 from .net_recorder import check_arguments, check_seeds
 
 _ROUND = re.compile(r"\[\d+\]")
@@ -92,7 +91,11 @@ class NetPass:
         self._copies: dict[str, str] = {}
         # Gradient operators that put a value that was given in place of what another one has written -> that one.
         self._replaced: dict[int, int] = {}
+        # What has joined, with its versions and as a whole, and the events told so far.
+        self._program: list[Ssa[BlobVersion]] = []
+        self._versions: dict[str, list[BlobVersion]] = {}
         self._halves: NetHalves | None = None
+        self._events = LiveEvents()
         self._is_over = False
 
     @property
@@ -172,15 +175,14 @@ class NetPass:
         self._look_for_more()
         done = [*self._ops[: self._joined], *self._made[: self._gone_back]]
         is_met = any(blob in op.inputs or blob in op.outputs for op in done)
-        now = self._run.now(self._numbered).get(blob) if is_met else None
-        array = _fitting(blob, value, now, self._device)
+        now = self._run.now.get(blob) if is_met else None
+        array = fitting(blob, value, now, self._device)
         if self._is_over:
             raise _not_live(
                 f"The pass is over: {shorten(blob)} is read by nobody any more.", "Begin anew, and feed it."
             )
         if not is_met:
             self._blobs[blob] = array
-            self._halves = None
             return
         if self._gone_back < len(self._made):
             raise _not_live(
@@ -198,7 +200,7 @@ class NetPass:
     def workspace(self) -> Workspace:
         """The blobs as they are now, but for stacks of workspaces, in a workspace of their own."""
         now = Workspace(self._device)
-        for name, array in {**self._blobs, **self._run.now(self._numbered)}.items():
+        for name, array in {**self._blobs, **self._run.now}.items():
             if not isinstance(array, ScopeStack):
                 now.feed(name, array)
         return now
@@ -216,17 +218,11 @@ class NetPass:
             )
         del self._ops[self._joined]
         self._skip -= self._joined < self._skip
-        self._halves = None
 
     def abort(self) -> None:
         """End it here; what happened stays recorded."""
         if (following := self.next) is not None:
             self._fail(interrupted(f"before {following}"))
-
-    @property
-    def _of_pass(self) -> list[Event]:
-        """The events, but for runs of operators."""
-        return [one for one in self._happened if isinstance(one, Event)]
 
     def _look_for_more(self) -> None:
         """The operators of the net that have not run may be others."""
@@ -240,15 +236,19 @@ class NetPass:
         _check_nested(more, self._joined)
         self._known[settled:] = more
         self._ops[self._joined :] = more
-        self._halves = None
 
     def _join(self, device: Device | None) -> None:
         """Run the next operator of the net, which joins."""
         added = self._ops[self._joined]
         op = _on(added, device)
-        nets = nets_of([*self._ops[: self._joined], op], [], ())
-        done = self._run.run(op, nets, self._blobs)
-        self._ops[self._joined], self._halves = op, nets
+        try:
+            program = [*self._numbered, numbered(op, self._versions)]
+            nets = nets_of([*self._ops[: self._joined], op], [], (), program)
+            done = self._run.run(op, nets, self._blobs)
+        except BaseException:
+            self._renumber()
+            raise
+        self._ops[self._joined], self._program, self._halves = op, program.copy(), nets
         self._happened += [self._joining(added), done]
         self._joined += 1
 
@@ -271,7 +271,7 @@ class NetPass:
         """Let a blob have another value, which is a new version of it."""
         given = self._new_leaf(f"{blob}_by_hand", array)
         put = Operator("Copy", [given], [blob], is_gradient=self._steps is not None)
-        before = BlobVersion(blob, max(number for name, number in self._run.values(self._numbered) if name == blob))
+        before = BlobVersion(blob, self._versions[blob][-1].version)
         if self._steps is not None:
             number = len(self._made)
             writer = next((at for at in reversed(range(number)) if blob in self._made[at].outputs), None)
@@ -290,7 +290,6 @@ class NetPass:
         for op in (Operator("Copy", [blob], [copy]), put):
             self._ops.insert(self._joined, op)
             self._skip += self._joined < self._skip
-            self._halves = None
             self._join(None)
         played, ran = self._happened[first::2], self._happened[first + 1 :: 2]
         self._happened[first:] = [*played, ChangedByHand(blob=blob, version=before.version + 1), *ran]
@@ -322,9 +321,9 @@ class NetPass:
         try:
             check_seeds(self._coming, self._blobs)
             self._happen()
-            fit, values = self._fit(), self._run.values(self._numbered)
+            fit = self._fit()
             for position in range(-1, len(self._ops)):
-                fit.check(position, values)
+                fit.check(position, self._run.values)
         except GradvizError as error:
             self._fail(error)
         if not self._made:
@@ -346,27 +345,19 @@ class NetPass:
 
     def _happen(self) -> None:
         """What was to come happens: operators join, and are called as they are from now on."""
-        self._halves, has_new_names = None, False
         for event in self._coming:
             made = _brought(event)
             self._places += range(len(self._made), len(self._made) + len(made))
             self._made += made
-            if isinstance(event, Accumulated) and not event.path:
-                has_new_names |= self._rename(event)
+            if isinstance(event, Accumulated) and not event.path and event.renames:
+                self._rename(event)
             if isinstance(event, Seeded) and event.operator is None and not event.path:
-                self._run.leaves.update(
-                    {name: self._blobs[name] for name in parts_of(event.gradient) if name in self._blobs}
-                )
+                self._run.give({name: self._blobs[name] for name in parts_of(event.gradient) if name in self._blobs})
             self._happened.append(placed(event, self._places))
-        self._coming = []
-        if has_new_names:
-            self._run.rename(self._nets)
+        self._coming, self._halves = [], None
 
-    def _rename(self, event: Accumulated) -> bool:
-        """Gradients that are added are called otherwise from now on, those too that were computed before.
-
-        Returns whether they are so in nested nets that have run.
-        """
+    def _rename(self, event: Accumulated) -> None:
+        """Gradients that are added are called otherwise from now on, those too that were computed before."""
         is_inside = False
         for one, reads in steps_renamed(event.renames):
             number = self._places[one.position]
@@ -375,7 +366,13 @@ class NetPass:
             for other in [other for other, of in self._replaced.items() if of == number]:
                 if one.old in self._made[other].outputs:
                     self._made[other] = renamed(self._made[other], replace(one, slot=0), reads=False)
-        return is_inside
+        self._renumber()
+        self._run.rename(self._nets, is_inside=is_inside)
+        self._events = LiveEvents()
+
+    def _renumber(self) -> None:
+        """Number what has joined anew: operators are others now, or read or write other names."""
+        self._program, self._versions, self._halves, self._events = [], {}, None, LiveEvents()
 
     def _run_made(self, device: Device | None) -> None:
         """Run the next gradient operator."""
@@ -388,38 +385,47 @@ class NetPass:
             done = self._run.run(replace(op, outputs=own), self._nets, self._blobs, fit.check)
         except GradvizError as error:
             raise fit.blamed(error) from error
-        self._made[number], self._halves = op, None
+        if op is not self._made[number]:
+            self._made[number] = op
+            self._renumber()
         self._happened.append(done)
         self._gone_back += 1
 
     def _fit(self) -> Fit:
         """The gradients so far, to be held against their blobs."""
-        return Fit(told(self._of_pass, self._numbered, len(self._ops)), self._nets)
+        return Fit(self._told.of_pass, self._nets)
 
     def _fail(self, error: GradvizError) -> None:
-        self._happened.append(stopped(error, self._of_pass))
+        self._happened.append(stopped(error, self._told.of_pass))
         self._is_over = True
+
+    @property
+    def _told(self) -> LiveEvents:
+        """The events so far."""
+        self._events.go_on(self._happened, self._numbered, len(self._ops))
+        return self._events
 
     @property
     def _nets(self) -> NetHalves:
         """What has joined, with the nets nested in it."""
         if self._halves is None:
-            self._halves = nets_of(self._ops[: self._joined], self._made, self._of_pass)
+            events = self._told.of_pass
+            self._halves = nets_of(self._ops[: self._joined], self._made, events, [*self._numbered])
         return self._halves
 
     @property
     def _numbered(self) -> list[Ssa[BlobVersion]]:
         """The operators that have joined, with their versions."""
-        return self._nets.program
+        for op in [*self._ops[: self._joined], *self._made][len(self._program) :]:
+            self._program.append(numbered(op, self._versions))
+        return self._program
 
     def journal(self) -> Journal:
         """What happened so far."""
-        nets, runs = self._nets, self._run.notes.runs
-        operators = (*self._ops, *self._made)
-        events = tuple(told(self._happened, nets.program, len(self._ops)))
-        net = NetDef(self._net.name, self._ops)
-        ys = [] if self._ys is None else self._ys
-        values = self._run.values(nets.program)
+        nets, runs, net = self._nets, self._run.notes.runs, NetDef(self._net.name)
+        net.ops = self._ops.copy()
+        operators, events = (*self._ops, *self._made), tuple(self._told.events)
+        ys, values = [] if self._ys is None else self._ys, self._run.values.copy()
         return Journal("live", net, ys, operators, events, values, self._summary, lambda _: nets, self._skip, runs=runs)
 
     def _summary(self, journal: Journal) -> str:
@@ -432,36 +438,6 @@ class NetPass:
         if following is None:
             return f"{said}. The pass is over."
         return f"{said}. It stands still before {following}: what is behind has not happened yet."
-
-
-def _fitting(blob: str, value: Any, now: Array | None, device: Device) -> Array:
-    """What is given for a blob, as an array where the blob lies; `now`: what it is, if that is to be replaced.
-
-    Raises:
-        RunError: ``bad_value``, ``shape_mismatch``.
-    """
-    if isinstance(now, ScopeStack):
-        raise RunError(
-            f"{shorten(blob)} holds a stack of workspaces: operators put them there, and take them off.",
-            kind="bad_value",
-            blobs=[blob],
-            ways_out=["Give a blob of numbers another value: one that the nested net reads, before it runs."],
-        )
-    where = device if now is None else device_of(now)
-    if now is not None and not hasattr(value, "dtype"):
-        with suppress(TypeError, ValueError):  # said below, or by the workspace
-            value = np.asarray(value).astype(now.dtype, casting="same_kind")
-    holder = Workspace(where)
-    holder.feed(blob, value)
-    array = holder.fetch(blob, device=None)
-    if now is not None and (array.shape, array.dtype) != (now.shape, now.dtype):
-        raise RunError(
-            f"{shorten(blob)} is {now.dtype} {now.shape}, and what is given for it is {array.dtype} {array.shape}.",
-            kind="shape_mismatch",
-            blobs=[blob],
-            ways_out=[f"Give an array of {now.dtype} and shape {now.shape}."],
-        )
-    return array
 
 
 def _brought(event: Event) -> Sequence[Operator]:
