@@ -175,22 +175,25 @@ class Live:
 
     def _run(self, find: Callable[[Cursor], int | None]) -> int | None:
         """Run until something is found; returns its position. None: the pass is over."""
-        at, goes_on = self._found(find), True
+        cursor, goes_on = self._ahead(), True
         try:
-            while at is None and goes_on:
+            while (at := find(cursor)) is None and goes_on:
+                self._passed = len(cursor)
                 goes_on = self._engine.advance()
-                at = self._found(find)
+                cursor = self._ahead(cursor)
+            self._passed = len(cursor) if at is None else at
         finally:
             self._look()
         return at
 
-    def _found(self, find: Callable[[Cursor], int | None]) -> int | None:
-        cursor = Cursor(None, self._happened())
+    def _ahead(self, before: Cursor | None = None) -> Cursor:
+        """A cursor over what has happened, to look in what nobody has looked at; it goes on with the one before."""
+        cursor = Cursor(None, self._happened(None if before is None else before._recording))
+        if before is not None:
+            cursor.go_on(before)
         cursor.marks = self._session.marks
         cursor.move_to(self._passed)
-        at = find(cursor)
-        self._passed = len(cursor) if at is None else at
-        return at
+        return cursor
 
     def _look(self) -> Session:
         """A session over what has happened by now."""
@@ -202,9 +205,9 @@ class Live:
             hand_over(before, self._session)
         return self._session
 
-    def _happened(self) -> Recording:
+    def _happened(self, before: Recording | None = None) -> Recording:
         journal = self._engine.journal()
-        return Recording(lambda: journal)
+        return Recording(lambda: journal, before=before)
 
     def _newest(self) -> Session:
         session = Session(None, self._happened())
@@ -224,8 +227,7 @@ def _stop(cursor: Cursor) -> int | None:
     """Where the next breakpoint stops."""
     begun = cursor.position
     cursor.continue_()
-    stop = cursor.stopped
-    return None if stop is None or stop.breakpoint is None or stop.position == begun else stop.position
+    return None if cursor.position == begun or cursor.stopping is None else cursor.position
 
 
 def _target(target: str, cursor: Cursor) -> int | None:

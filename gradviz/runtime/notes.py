@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..operators.registry import Array
 from ..program.events import KINDS, EnteredSubnet, Failed, LeftSubnet, Ran
-from ..program.net_halves import Key, NetHalves, Numbered
+from ..program.net_halves import Key, NetHalves, Numbered, Part
 from .nested import Step
 from .store import Shelf, Store, new_values
 
@@ -56,7 +56,6 @@ class Half:
         number: among all halves that have run.
         is_backward: whether this is the net's backward pass.
         is_scoped: whether a Do runs it, in a workspace of its own.
-        part: its steps.
         inside: the halves in it that have run, by the places of their operators and their arguments.
     """
 
@@ -67,7 +66,11 @@ class Half:
         self.is_backward = is_backward
         self.inside: dict[tuple[int, str], Half] = {}
         self.is_scoped = net.argument == "net"
-        self.part = net.part(is_backward)
+
+    @cached_property
+    def part(self) -> Part:
+        """Its steps."""
+        return self.net.part(self.is_backward)
 
     @cached_property
     def found(self) -> list[str]:
