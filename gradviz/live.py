@@ -233,10 +233,9 @@ def _stop(cursor: Cursor) -> int | None:
 def _target(target: str, cursor: Cursor) -> int | None:
     """The next event about a target."""
     try:
-        cursor.run_to(target)
-    except (CursorError, ConditionError):
+        return cursor.nearest(target)
+    except ConditionError:
         return None
-    return cursor.position
 
 
 def live(given: Any, ys: Any = None, **options: Any) -> Live:

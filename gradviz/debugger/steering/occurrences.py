@@ -192,7 +192,9 @@ class Finder:
         return node
 
     def _unknown(self, text: str, at: int, name: str) -> ConditionError:
-        ways_out = [*meant(name, [*self.targets.words, *PHRASES, *KINDS, *NAMES]), TARGETS]
+        # Who looks again and again for what is to come does so in vain most times: nothing is suggested then.
+        words = self.targets.words if self._recent is None else ()
+        ways_out = [*meant(name, [*words, *PHRASES, *KINDS, *NAMES]), TARGETS]
         return ConditionError(
             text, at, f"the recording has nothing that is called {name!r}", kind="not_found", ways_out=ways_out
         )

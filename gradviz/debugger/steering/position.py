@@ -167,7 +167,7 @@ class Marks(Placed):
         journal, found = self._journal, Found(self._journal, self._saved_values)
         rows = Rows(journal, self._subjects, self._runs, found)
         since, held = self._known
-        recent = Rows(journal, self._subjects, self._runs, found, since)
+        recent = Rows(journal, self._subjects, self._runs, found, since) if since else None
         return Finder(rows, Targets(journal, rows), recent, held)
 
     def go_on(self, before: Self) -> None:
@@ -364,10 +364,8 @@ class Marks(Placed):
                 ways_out = [f"Positions go from 0 to {len(self)}."]
                 raise CursorError(f"There is no position {target}.", kind="not_found", ways_out=ways_out)
             return self.move_to(target)
-        nearest = before if is_back else after
-        found = nearest(self._finder.targets.find(target), self._position)
         try:
-            found = found or nearest(self._finder.find(target).positions, self._position)
+            found = self.nearest(target, is_back=is_back)
         except ConditionError as error:
             if any(sign in target for sign in "<>="):
                 raise
@@ -375,6 +373,17 @@ class Marks(Placed):
         if found is None:
             raise self._not_found(target, is_back=is_back)
         return self.move_to(found)
+
+    @consistent
+    def nearest(self, target: str, *, is_back: bool = False) -> int | None:
+        """The next position that a target of `run_to` names, or the last one before; None: there is none.
+
+        Raises:
+            ConditionError: nothing is called so.
+        """
+        beside = before if is_back else after
+        found = beside(self._finder.targets.find(target), self._position)
+        return found or beside(self._finder.find(target).positions, self._position)
 
     @consistent
     def other_clock(self) -> Event | None:
