@@ -63,7 +63,8 @@ class Live:
 
         Raises:
             GradvizError: ``not_live``: a `device` is named, and the engine cannot be told where to work.
-            RunError: the operator of a net fails: everything is as before, and it is still next. ``bad_device``.
+            RunError: the operator of a net fails: everything is as before, and it is still next. ``bad_device``, also
+                where it runs nested nets, whose operators run where they say themselves.
         """
         if device is None:
             self._engine.advance()
@@ -73,7 +74,7 @@ class Live:
         return self._session.event
 
     def over(self) -> Event | None:
-        """Run the next operator with all that it brings, nested nets included; else a `step`."""
+        """Run the next operator with all that it brings, nested nets included: a `step`."""
         return self.step()
 
     def run_to(self, target: str) -> Event | None:
@@ -141,7 +142,7 @@ class Live:
         Raises:
             GradvizError: ``not_live``: the engine cannot be fed; the pass is over; the backward pass has begun, and the
                 blob belongs to the net; an operator has not run yet that came together with the last one.
-            RunError: ``bad_value``, ``shape_mismatch``.
+            RunError: ``bad_value``, also for a stack of workspaces; ``shape_mismatch``.
         """
         self._changeable(f"feed {shorten(str(blob))}").feed(blob, value)
         self._passed = len(self._look())
@@ -174,22 +175,25 @@ class Live:
 
     def _run(self, find: Callable[[Cursor], int | None]) -> int | None:
         """Run until something is found; returns its position. None: the pass is over."""
-        at, goes_on = self._found(find), True
+        cursor, goes_on = self._ahead(), True
         try:
-            while at is None and goes_on:
+            while (at := find(cursor)) is None and goes_on:
+                self._passed = len(cursor)
                 goes_on = self._engine.advance()
-                at = self._found(find)
+                cursor = self._ahead(cursor)
+            self._passed = len(cursor) if at is None else at
         finally:
             self._look()
         return at
 
-    def _found(self, find: Callable[[Cursor], int | None]) -> int | None:
-        cursor = Cursor(None, self._happened())
+    def _ahead(self, before: Cursor | None = None) -> Cursor:
+        """A cursor over what has happened, to look in what nobody has looked at; it goes on with the one before."""
+        cursor = Cursor(None, self._happened(None if before is None else before._recording))
+        if before is not None:
+            cursor.go_on(before)
         cursor.marks = self._session.marks
         cursor.move_to(self._passed)
-        at = find(cursor)
-        self._passed = len(cursor) if at is None else at
-        return at
+        return cursor
 
     def _look(self) -> Session:
         """A session over what has happened by now."""
@@ -201,9 +205,9 @@ class Live:
             hand_over(before, self._session)
         return self._session
 
-    def _happened(self) -> Recording:
+    def _happened(self, before: Recording | None = None) -> Recording:
         journal = self._engine.journal()
-        return Recording(lambda: journal)
+        return Recording(lambda: journal, before=before)
 
     def _newest(self) -> Session:
         session = Session(None, self._happened())
@@ -223,17 +227,15 @@ def _stop(cursor: Cursor) -> int | None:
     """Where the next breakpoint stops."""
     begun = cursor.position
     cursor.continue_()
-    stop = cursor.stopped
-    return None if stop is None or stop.breakpoint is None or stop.position == begun else stop.position
+    return None if cursor.position == begun or cursor.stopping is None else cursor.position
 
 
 def _target(target: str, cursor: Cursor) -> int | None:
     """The next event about a target."""
     try:
-        cursor.run_to(target)
-    except (CursorError, ConditionError):
+        return cursor.nearest(target)
+    except ConditionError:
         return None
-    return cursor.position
 
 
 def live(given: Any, ys: Any = None, **options: Any) -> Live:
@@ -241,7 +243,8 @@ def live(given: Any, ys: Any = None, **options: Any) -> Live:
 
     live(net, ys, *, workspace, skip=0) runs each operator of the net, and then each gradient operator as its rule makes
     it; the net and the workspace stay as they are. Operators that are added to the net before its backward pass begins
-    come too. Without `ys` it stands still when the net has run, until `Live.differentiate` gives them.
+    come too. One that runs nested nets, If, While or Do, runs in one step, which brings all that happens in these; so
+    does its gradient. Without `ys` it stands still when the net has run, until `Live.differentiate` gives them.
 
     live(y, *, gradient=None, schedule="rank", retain_grad=False), with a Variable or several, lets one function go
     backward after the other; every Variable stays as it is, its ``grad`` too.

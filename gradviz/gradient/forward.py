@@ -204,12 +204,11 @@ class ForwardProgram:
         for blob, gradient in zip(ssa.writes, g_output, strict=True):
             if grad_op_input in parts_of(gradient):
                 return Checked(grad_op_input, "output gradient", blob.name, blob.version)
-        if self.around.keeps_versions:
-            forward: list[tuple[Source, list[Tracked]]] = [("input", ssa.reads), ("output", ssa.writes)]
-            for source, blobs in forward:
-                for blob in blobs:
-                    if grad_op_input == kept_name(blob):
-                        return Checked(grad_op_input, source, blob.name, blob.version)
+        forward: list[tuple[Source, list[Tracked]]] = [("input", ssa.reads), ("output", ssa.writes)]
+        for source, blobs in forward:
+            for blob in blobs:
+                if grad_op_input == self.around.kept(blob):
+                    return Checked(grad_op_input, source, blob.name, blob.version)
         raise out_of_scope(op, fwd_op_idx, grad_op_input)
 
     def _is_of_two_versions(self, name: Any, ssa: Ssa[Tracked], g_output: Sequence[Gradient | None]) -> bool:
@@ -229,10 +228,8 @@ class ForwardProgram:
         if blob.name in scopes_of(self.ssa[index].op):
             self._check_scope(blob, source, index)
             return Checked(blob.name, source, blob.name, blob.version)
-        if self.around.keeps_versions:
-            return Checked(kept_name(blob), source, blob.name, blob.version)
-        if (copy := self.around.copies.get(str(blob))) is not None:
-            return Checked(copy, source, blob.name, blob.version)
+        if (kept := self.around.kept(blob)) is not None:
+            return Checked(kept, source, blob.name, blob.version)
         raise version_overwritten(self.ssa, index, source, blob, latest)
 
     def _leave(self, scopes: Iterable[str], index: int) -> None:

@@ -9,6 +9,7 @@ from ..operators.gradients import gradient_name
 from ..program import GradientError, Operator
 from ..program.control_flow import kept_name, nested_nets, outside, within
 from ..program.events import EnteredSubnet, Event, LeftSubnet, Source
+from ..program.operator import BlobVersion
 from .refusals import version_overwritten
 
 if TYPE_CHECKING:
@@ -45,6 +46,10 @@ class Surroundings(msgspec.Struct, frozen=True):
     zeroed: Collection[str] = ()
     told: list[Event] | None = None
     copies: Mapping[str, str] = {}
+
+    def kept(self, blob: BlobVersion) -> str | None:
+        """The name under which an overwritten version of a blob of the net can still be read; None: it is gone."""
+        return kept_name(blob) if self.keeps_versions else self.copies.get(str(blob))
 
 
 class Attempt(NamedTuple):
@@ -172,7 +177,7 @@ class Nesting:
 
     def is_kept(self, blob: str) -> bool:
         """Whether no operator of the program around it takes from the backward pass what the blob was before."""
-        return self._ir.around.keeps_versions or self._is_latest(self._before[blob])
+        return self._is_latest(self._before[blob]) or self._ir.around.kept(self._before[blob]) is not None
 
     def name_before(self, blob: str) -> str:
         """The name under which the backward pass finds the blob around it as it was before the operator ran.
@@ -190,10 +195,10 @@ class Nesting:
     def _name_of(self, version: "Tracked", source: Source) -> str:
         if self._is_latest(version):
             return version.name
-        if not self._ir.around.keeps_versions:
+        if (kept := self._ir.around.kept(version)) is None:
             latest = self._ir.blobs[version.name][-1]
             raise version_overwritten(self._ir.ssa, self.index, source, version, latest)
-        return kept_name(version)
+        return kept
 
     def _is_latest(self, version: "Tracked") -> bool:
         return version is self._ir.blobs[version.name][-1]

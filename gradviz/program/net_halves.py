@@ -57,9 +57,12 @@ class NetHalves:
             of the program calls them; empty for the outermost net.
         argument, name: where it stands in its operator, and what it is called.
         forward, backward: operators; `backward` is empty while there is no pass.
-        program: all of them with their versions.
         nets: the nets in it.
         inside: the same by their places; one with a backward pass has two.
+
+    Args:
+        initial: blobs that are there before the first operator.
+        program: all operators with their versions, where they are numbered already.
     """
 
     def __init__(
@@ -70,17 +73,28 @@ class NetHalves:
         forward: Sequence[Operator],
         backward: Sequence[Operator],
         initial: Sequence[str] = (),
+        program: Sequence[Ssa[BlobVersion]] | None = None,
     ) -> None:
         self.path = path
         self.argument = argument
         self.name = name
         self.forward = list(forward)
         self.backward = list(backward)
-        self.program = number([*self.forward, *self.backward], initial)
         self.nets: list[NetHalves] = []
         self.inside: dict[Place, NetHalves] = {}
+        self._initial = initial
+        if program is not None:
+            self.program = program
+
+    @cached_property
+    def program(self) -> Sequence[Ssa[BlobVersion]]:
+        """All operators with their versions."""
+        return number([*self.forward, *self.backward], self._initial)
+
+    @cached_property
+    def _parts(self) -> tuple[Part, Part]:
         count = len(self.forward)
-        self._parts = (Part(self.program[:count], initial), Part(self.program[count:], ()))
+        return Part(self.program[:count], self._initial), Part(self.program[count:], ())
 
     def part(self, is_backward: bool) -> Part:
         """The half that runs."""
@@ -97,14 +111,20 @@ Makers = Mapping[tuple[tuple[str, ...], int], int]
 """(path of a net, gradient operator) -> the forward operator of that net whose rule made it."""
 
 
-def nets_of(forward: Sequence[Operator], backward: Sequence[Operator], events: Iterable[Event]) -> NetHalves:
+def nets_of(
+    forward: Sequence[Operator],
+    backward: Sequence[Operator],
+    events: Iterable[Event],
+    program: Sequence[Ssa[BlobVersion]] | None = None,
+) -> NetHalves:
     """The outermost net, with all that is nested in it.
 
     Args:
         forward, backward: the forward operators, and the gradient operators as they read at the end.
         events: those of the pass.
+        program: all of them with their versions, where they are numbered already.
     """
-    outermost = NetHalves((), "", "", forward, backward)
+    outermost = NetHalves((), "", "", forward, backward, program=program)
     if any(op.type in NETS for op in (*forward, *backward)):
         makers = {
             (event.path, position): event.index
@@ -154,13 +174,15 @@ def number(operators: Iterable[Operator], initial: Iterable[str] = ()) -> list[S
     So is an output that an If or While may leave as it is, though it does not list it as an input.
     """
     blobs = {name: [BlobVersion(name, 0)] for name in initial}
-    numbered = []
-    for op in operators:
-        if op.type in NETS:
-            for name in kept_inputs(op):
-                blobs.setdefault(name, [BlobVersion(name, 0)])
-        numbered.append(play(op, blobs, BlobVersion))
-    return numbered
+    return [numbered(op, blobs) for op in operators]
+
+
+def numbered(op: Operator, blobs: dict[str, list[BlobVersion]]) -> Ssa[BlobVersion]:
+    """The next operator of a program with its versions, which join `blobs`: name -> its versions so far."""
+    if op.type in NETS:
+        for name in kept_inputs(op):
+            blobs.setdefault(name, [BlobVersion(name, 0)])
+    return play(op, blobs, BlobVersion)
 
 
 def text(net: NetDef) -> str:

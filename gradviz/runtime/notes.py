@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..operators.registry import Array
 from ..program.events import KINDS, EnteredSubnet, Failed, LeftSubnet, Ran
-from ..program.net_halves import Key, NetHalves, Numbered
+from ..program.net_halves import Key, NetHalves, Numbered, Part
 from .nested import Step
 from .store import Shelf, Store, new_values
 
@@ -56,7 +56,6 @@ class Half:
         number: among all halves that have run.
         is_backward: whether this is the net's backward pass.
         is_scoped: whether a Do runs it, in a workspace of its own.
-        part: its steps.
         inside: the halves in it that have run, by the places of their operators and their arguments.
     """
 
@@ -67,7 +66,11 @@ class Half:
         self.is_backward = is_backward
         self.inside: dict[tuple[int, str], Half] = {}
         self.is_scoped = net.argument == "net"
-        self.part = net.part(is_backward)
+
+    @cached_property
+    def part(self) -> Part:
+        """Its steps."""
+        return self.net.part(self.is_backward)
 
     @cached_property
     def found(self) -> list[str]:
@@ -251,7 +254,7 @@ class Notes:
     Attributes:
         codes: of each event the number of its kind among `KINDS`.
         seconds: of each operator that ran, in the order in which they ended.
-        program: the operators of the outermost net.
+        program: the operators of the outermost net; empty where what runs them tells of them.
         steps: the same as they were planned; empty: the program was not run.
         halves: the nested nets that ran.
         noted: of each run of one.
@@ -260,14 +263,36 @@ class Notes:
 
     Args:
         store: keeps the values; None: they are kept by references.
+        before: of the operators that have run before, which these notes go on with, and which stay as they are.
     """
 
-    def __init__(self, program: Sequence[Numbered], store: Store | None) -> None:
-        self.codes = bytearray()
-        self.seconds = array("d")
+    def __init__(self, program: Sequence[Numbered], store: Store | None = None, before: Notes | None = None) -> None:
+        self.codes: bytearray = bytearray() if before is None else before.codes[:]
+        self.seconds: array[float] = array("d") if before is None else before.seconds[:]
         self.program = program
         self.steps: Sequence[Step] = ()
-        self.halves: list[Half] = []
-        self.noted: list[RunNote] = []
+        self.halves: list[Half] = [] if before is None else before.halves[:]
+        self.noted: list[RunNote] = [] if before is None else before.noted[:]
         self.runs = Runs(self.halves, self.noted, store)
         self.failed: Failed | None = None
+
+    def new_half(self, around: Half, place: int, argument: str) -> Half:
+        """The net in an argument of operator `place` of what runs, which runs for the first time."""
+        is_outermost = around.operator == NOWHERE
+        count = len(around.net.forward) if is_outermost else 0
+        is_backward = place >= count if is_outermost else around.is_backward
+        net = around.net.inside[is_backward, place - count * is_backward, argument]
+        half = around.inside[place, argument] = Half(net, place, len(self.halves), is_backward=is_backward)
+        self.halves.append(half)
+        return half
+
+    def renamed(self, net: NetHalves) -> Notes:
+        """The same of a program some of whose blobs are called otherwise since; `net`: its outermost net."""
+        notes = Notes(())
+        notes.codes, notes.seconds = self.codes, self.seconds
+        outermost = Half(net, NOWHERE, NOWHERE)
+        for half, number, *more in self.noted:
+            around = outermost if number == NOWHERE else notes.noted[number][0]
+            place = half.operator, half.net.argument
+            notes.noted.append([around.inside.get(place) or notes.new_half(around, *place), number, *more])
+        return notes

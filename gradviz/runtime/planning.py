@@ -64,22 +64,24 @@ class Plan(NamedTuple):
         return True
 
 
-def plan(operators: Sequence[Operator], values: Mapping[str, Array], device: Device = CPU) -> Plan:
+def plan(operators: Sequence[Operator], values: Mapping[str, Array], device: Device = CPU, *, first: int = 0) -> Plan:
     """Check that `operators` can run one after the other on `values`, and make them ready.
 
     Args:
         device: where operators run for which nothing else says it, see `devices`.
+        first: the first that is to run; those before it have.
 
     Raises:
         RunError: ``unknown_operator``, ``bad_arity``, ``undefined_blob``, ``shape_mismatch``, ``bad_argument``,
             ``bad_device`` or ``control_flow_structure``, with the operator's index and blobs.
     """
-    for index, op in enumerate(operators):
+    following = list(operators[first:])
+    for index, op in enumerate(following, first):
         if op.type in NETS:
             check_depth(op, index, RunError)
     known = Known(operators, values, device)
-    steps = known.plan(operators)
-    return Plan(list(operators), steps, known.external, list(_nets_in(operators)))
+    steps = known.plan(following, first)
+    return Plan(following, steps, known.external, list(_nets_in(following)))
 
 
 def _nets_in(operators: Iterable[Operator]) -> Iterator[tuple[NetDef, list[Operator]]]:
@@ -121,9 +123,9 @@ class Known:
         self._is_open = is_open
         self._may_not_run = may_not_run
 
-    def plan(self, operators: Iterable[Operator]) -> list[Step]:
-        """The steps of `operators`; afterwards this knows what they write."""
-        return [self._step(op, index) for index, op in enumerate(operators)]
+    def plan(self, operators: Iterable[Operator], first: int = 0) -> list[Step]:
+        """The steps of `operators`, numbered from `first` on; afterwards this knows what they write."""
+        return [self._step(op, index) for index, op in enumerate(operators, first)]
 
     def __contains__(self, name: str) -> bool:
         return name in self.blobs or name in self._values

@@ -141,16 +141,18 @@ class WatchedExecution:
     Args:
         net: the outermost net.
         limits: within which it is recorded.
+        before: what was noted of the operators that have run before; None: none has.
     """
 
-    def __init__(self, net: NetHalves, limits: Limits) -> None:
-        self.notes = Notes([*net.part(False).steps, *net.part(True).steps], limits.store)
+    def __init__(self, net: NetHalves, limits: Limits, before: Notes | None = None) -> None:
+        program = [*net.part(False).steps, *net.part(True).steps] if before is None else ()
+        self.notes = Notes(program, limits.store, before)
         self.values: Values = new_values(limits.store)
         codes, seconds = self.notes.codes, self.notes.seconds
         # Looked up once, since a loop of many rounds asks for them as often.
         self._at_hand = (*limits[:3], codes.append, seconds.append)
         self._done = self._count = 0
-        self._half = Half(net, NOWHERE, NOWHERE)
+        self._net, self._half = net, Half(net, NOWHERE, NOWHERE)
         self._run = NOWHERE
         self._failed: tuple[int, int | None] | None = None
 
@@ -163,21 +165,23 @@ class WatchedExecution:
         return blobs
 
     def run(self, steps: Sequence[Step], blobs: Blobs) -> Generator[int]:
-        """Run the whole program on `blobs`; yields the position of each operator of the outermost net that has run.
+        """Run the program, or what is next of it, on `blobs`; yields the position of each operator of the outermost net
+        that has run.
 
         Raises GradvizError where an operator fails.
         """
         self.notes.steps = steps
         self._count = len(steps)
         look = lookup_in(blobs)
-        for position, (step, (_, _, _, written)) in enumerate(zip(steps, self.notes.program, strict=True)):
-            self._done = position
+        for number, step in enumerate(steps):
+            self._done = number
             entries: list[Any] = []
             try:
-                self._run_steps((step,), ([name for name, _ in written],), blobs, look, entries)
+                self._run_steps((step,), (step.op.outputs,), blobs, look, entries)
             finally:
+                written = [(blob.name, blob.version) for blob in self._net.program[step.position].writes]
                 put(self.values, written, entries)
-            yield position
+            yield step.position
 
     def fail(self, error: GradvizError) -> None:
         """The program ends with an error, in the innermost net that it happened in."""
@@ -220,7 +224,7 @@ class WatchedExecution:
         self, parent: Runnable, argument: str, steps: Sequence[Step], values: Blobs, iteration: int | None
     ) -> None:
         notes, half, run, place = self.notes, self._half, self._run, parent.position
-        inner = half.inside.get((place, argument)) or self._new_half(parent, argument)
+        inner = half.inside.get((place, argument)) or notes.new_half(half, place, argument)
         look = lookup_in(values)
         note = [inner, run, iteration, steps, values if inner.is_scoped else None, *map(look, inner.found)]
         self._half, self._run = inner, len(notes.noted)
@@ -232,16 +236,6 @@ class WatchedExecution:
             raise within(error, parent.op, place, argument, iteration) from error
         self._half, self._run = half, run
         notes.codes.append(LEFT)
-
-    def _new_half(self, parent: Runnable, argument: str) -> Half:
-        """The net in an argument of an operator of the net that runs, which runs for the first time."""
-        around, place = self._half, parent.position
-        count = len(around.net.forward) if self._run == NOWHERE else 0
-        is_backward = place >= count if self._run == NOWHERE else around.is_backward
-        net = around.net.inside[is_backward, place - count * is_backward, argument]
-        half = around.inside[place, argument] = Half(net, place, len(self.notes.halves), is_backward=is_backward)
-        self.notes.halves.append(half)
-        return half
 
 
 class Lending(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import reduce
+from functools import cached_property, reduce
 from typing import NamedTuple
 
 import torch
@@ -417,13 +417,17 @@ class Backward:
         """Of the outputs of operators and of leaves."""
         return self._forward.names
 
+    @cached_property
+    def _net(self) -> tuple[NetDef, list[str]]:
+        """The net, whose operators are all there, and its ys."""
+        ys = [self._forward.names[root] for root in self._graph.roots]
+        return NetDef(f"{listed(ys[:2])}.backward()", self._forward.operators), ys
+
     def journal(self, summary: Callable[[Journal], str], again: Again) -> Journal:
         """All that happened so far; `again` runs parts of it once more."""
-        forward = self._forward
-        names = [forward.names[root] for root in self._graph.roots]
-        net = NetDef(f"{listed(names[:2])}.backward()", forward.operators)
+        forward, (net, ys) = self._forward, self._net
         return Journal(
-            "torch", net, names, (*forward.operators, *self.operators), tuple(self.events), self._values, summary,
+            "torch", net, ys, (*forward.operators, *self.operators), tuple(self.events), self._values, summary,
             held=self.held, absent=self._values.absent, again=again,
         )  # fmt: skip
 

@@ -4,6 +4,7 @@ the net        is played first, whole: operators are numbered from 0, gradient o
 versions       a name that nobody wrote is version 0 where it is read; an output is the next version of its name
 gradients      are names that an operator has written or read, or that were given with a seed
 values         belong to a leaf, or come at or before the Ran or GradWritten of their blob version, once
+by hand        a value is changed by the operator played last, or in the pass by those of the event
 a pass         begins with Seeded and ends with Completed or Failed; then operators run and grads are written
 """
 
@@ -19,6 +20,7 @@ import numpy as np
 from ...operators.registry import Array
 from ...program import Gradient, GradvizError, Operator
 from ...program.control_flow import NETS
+from ...program.control_flow import renamed as renamed_with_nets
 from ...program.events import (
     Accumulated,
     ChangedByHand,
@@ -64,6 +66,9 @@ class Broken(Exception):
 
 def renamed(op: Operator, rename: Rename, *, reads: bool) -> Operator:
     """An operator that writes, or `reads`, another name."""
+    if op.type in NETS:
+        names = {rename.old: rename.new}
+        return renamed_with_nets(op, names if reads else {}, names if rename.slot >= 0 else {})
     outputs, inputs = op.outputs.copy(), op.inputs
     if rename.slot >= 0:
         outputs[rename.slot] = rename.new
@@ -172,7 +177,7 @@ class EngineRules:
             _break("nested nets of other engines cannot be recorded")
         if self._is_over and not isinstance(event, AFTER_THE_PASS):
             _break("the pass is over with Completed")
-        if not self.ys and not isinstance(event, Played | Ran | Seeded | Failed):
+        if not self.ys and not isinstance(event, Played | Ran | ChangedByHand | Seeded | Failed):
             _break("a pass begins with Seeded")
         match event:
             case Played():
@@ -324,11 +329,13 @@ class EngineRules:
         self._made_by(event.operators, event.after, (event.blob, event.version))
 
     def _change(self, event: ChangedByHand) -> None:
-        if event.position is not None:
+        if self.ys and event.operators:
             self._join(event.position, event.operators)
-        elif event.operators:
-            _break("operators that put a value in place are numbered from a position", event.blob)
-        self._blob(event.blob, event.version)
+        elif self.ys or event.operators:
+            _break("a blob is changed by the operator played last, or in the pass by those of the event", event.blob)
+        written = [name for op in event.operators or self.program.operators[-1:] for name in op.outputs]
+        if event.blob not in written or not 0 < event.version == self.program.latest(event.blob):
+            _break(f"what changes {event.blob} writes the next version of it, not {event.version}", event.blob)
 
     def _run(self, event: Ran) -> None:
         operators = self.program.operators

@@ -78,7 +78,9 @@ class Fit:
     @cached_property
     def text(self) -> ProgramText:
         """The statements of the pass."""
-        return ProgramText(self._nets, self._events, Timeline(codes_of(map(type, self._events))))
+        text = ProgramText()
+        text.follow(self._nets, self._events, Timeline(codes_of(map(type, self._events))))
+        return text
 
     @property
     def _text(self) -> NetText:

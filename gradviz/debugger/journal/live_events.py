@@ -3,72 +3,84 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from ...operators.registry import Array
 from ...program import Gradient, GradientSlice, Operator
 from ...program.events import Accumulated, ChangedByHand, Event, GeneratorAdded, InputChecked, Ran, RuleApplied, Seeded
 from ...program.operator import BlobVersion, Ssa, parts_of
+from .live_run import Done
 
 
-class Done(NamedTuple):
-    """An operator that ran: forward operator `number`, or gradient operator."""
+class LiveEvents:
+    """The events so far, with the names that gradients have by now.
 
-    is_backward: bool
-    number: int
-    outputs: list[Array]
-    device: str
-    seconds: float
+    In a nested net, whose pass is made whole, they have those that they had then.
 
-    def position(self, forward: int) -> int:
-        """Where it stands in the whole program, of a net of so many operators."""
-        return self.number + (forward if self.is_backward else 0)
-
-
-def told(happened: Iterable[Event | Done], numbered: Sequence[Ssa[BlobVersion]], forward: int) -> list[Event]:
-    """The events, with the names that gradients have by now.
-
-    Args:
-        numbered: every operator of the net, then of its backward pass, with its versions; `forward`: how many are of
-            the net.
+    Attributes:
+        events: they.
+        of_pass: those of the pass alone, without what ran.
     """
-    backward = [ssa.op for ssa in numbered[forward:]]
-    events: list[Event] = []
-    # Of the rule that was applied last, what it called its outputs, and what these are called now.
-    names: dict[str, deque[str]] = {}
-    for one in happened:
-        match one:
-            case Done():
-                ssa = numbered[position := one.position(forward)]
-                event: Event = Ran(position, ssa.op, ssa.in_versions, ssa.out_versions, one.device, one.seconds)
-            case Seeded() if one.position is not None:
-                op = backward[one.position]
-                event = replace(one, operator=op, gradient=op.outputs[0])
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.of_pass: list[Event] = []
+        self._count = 0
+        # Of the rule that was applied last, what it called its outputs, and what these are called now.
+        self._names: dict[str, deque[str]] = {}
+
+    def go_on(self, happened: Sequence[Event | Done], numbered: Sequence[Ssa[BlobVersion]], forward: int) -> None:
+        """Tell what has happened since.
+
+        Args:
+            happened: all that has.
+            numbered: every operator of the net, then of its backward pass, with its versions; `forward`: how many are
+                of the net.
+        """
+        for one in happened[self._count :]:
+            if isinstance(one, Done):
+                ssa = numbered[one.position]
+                self.events += one.inside
+                self.events.append(
+                    Ran(one.position, ssa.op, ssa.in_versions, ssa.out_versions, one.device, one.seconds)
+                )
+            else:
+                self.of_pass.append(one if one.path else self._told(one, numbered, forward))
+                self.events.append(self.of_pass[-1])
+        self._count = len(happened)
+
+    def _told(self, event: Event, numbered: Sequence[Ssa[BlobVersion]], forward: int) -> Event:
+        """An event around all nested nets."""
+        match event:
+            case Seeded() if event.position is not None:
+                op = numbered[forward + event.position].op
+                return replace(event, operator=op, gradient=op.outputs[0])
             case RuleApplied():
-                made = backward[one.position : one.position + len(one.operators)]
-                names, of_inputs = _new_names(one.operators, made), _new_names(one.operators, made)
-                event = replace(one, operators=made, g_input=[_named(each, of_inputs) for each in one.g_input])
-            case GeneratorAdded() if one.position is not None:
-                named = _named(one.gradient, names)
-                event = one if named is None else replace(one, gradient=named)
+                made = _operators(event, numbered, forward)
+                self._names, of_inputs = _new_names(event.operators, made), _new_names(event.operators, made)
+                return replace(event, operators=made, g_input=[_named(each, of_inputs) for each in event.g_input])
+            case GeneratorAdded() if event.position is not None:
+                named = _named(event.gradient, self._names)
+                return event if named is None else replace(event, gradient=named)
             case Accumulated():
-                made = backward[one.position : one.position + len(one.operators)]
-                event = replace(one, renames=[], operators=made)
-            case ChangedByHand() if one.position is not None:
-                op = backward[one.position]
-                version = numbered[forward + one.position].writes[0].version
-                event = replace(one, blob=op.outputs[0], version=version, operators=[op])
-            case _:
-                event = one
-        events.append(event)
-    return events
+                return replace(event, renames=[], operators=_operators(event, numbered, forward))
+            case ChangedByHand() if event.position is not None:
+                ssa = numbered[forward + event.position]
+                return replace(event, blob=ssa.op.outputs[0], version=ssa.writes[0].version, operators=[ssa.op])
+        return event
+
+
+def _operators(event: RuleApplied | Accumulated, numbered: Sequence[Ssa[BlobVersion]], forward: int) -> list[Operator]:
+    """The operators that came with an event, as they are now."""
+    first = forward + event.position
+    return [ssa.op for ssa in numbered[first : first + len(event.operators)]]
 
 
 def placed(event: Event, places: Sequence[int]) -> Event:
     """An event with the numbers that gradient operators have by their `places`."""
+    if event.path:
+        return event
     if isinstance(event, Accumulated):
         terms = [
             one if one.position is None else replace(one, position=places[one.position]) for one in event.contributions

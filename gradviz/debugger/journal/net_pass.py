@@ -10,20 +10,20 @@ operators of the backward pass that need it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from time import perf_counter
 from typing import Any
 
-import numpy as np
 from msgspec.structs import replace
 
 from ...gradient import IR, Ys
 from ...gradient.nesting import Surroundings
 from ...operators.gradients import is_gradient_of
 from ...operators.registry import Array
+from ...operators.scopes import ScopeStack
 from ...program import Device, GradientError, GradvizError, NetDef, Operator, RunError
-from ...program.control_flow import NETS
+from ...program.control_flow import NETS, check_structure, kept_inputs, operators_in
 from ...program.errors import code, count_of, listed, shorten
 from ...program.events import (
     Accumulated,
@@ -34,17 +34,19 @@ from ...program.events import (
     gradient_operators,
     stopped,
 )
-from ...program.net_halves import Key, nets_of
-from ...program.operator import BlobVersion, Ssa, check_name, free_name, parts_of, play
+from ...program.net import check_depth
+from ...program.net_halves import NetHalves, nets_of, numbered
+from ...program.operator import BlobVersion, Ssa, check_name, free_name, parts_of
 from ...runtime import Workspace
-from ...runtime.devices import available, device_of
-from ...runtime.executor import execute
-from ...runtime.planning import plan
+from ...runtime.devices import available
 from ...runtime.watched import Journal, interrupted
 from .engine_rules import renamed, steps_renamed
 from .gradient_shapes import Fit
-from .live_events import Done, placed, told
+from .live_events import LiveEvents, placed
+from .live_run import Done, LiveRun, fitting
 from .net_recorder import check_arguments, check_seeds
+
+_ROUND = re.compile(r"\[\d+\]")
 
 
 class NetPass:
@@ -58,7 +60,7 @@ class NetPass:
         ys: as of `record`; None: `differentiate` gives them when the net has run.
 
     Raises:
-        GradientError: ``not_live``: the net has nested nets, or there is no workspace. What `record` raises.
+        GradientError: ``not_live``: there is no workspace. What `record` raises.
     """
 
     fixed = None
@@ -71,16 +73,15 @@ class NetPass:
         self._ys, self._skip = ys, skip
         self._device = workspace.device
         self._blobs = {name: workspace.fetch(name, device=None) for name in workspace}
-        self._leaves: dict[str, Array] = {}
         self._ops = list(net.ops)
-        self._lines = [net.calls.line_of(op) for op in net.ops]
-        _refuse_nested(self._ops)
+        _check_nested(self._ops)
         # How many operators of the net, and of its backward pass, have run: the others are next, in their order.
         self._joined = 0
         self._gone_back = 0
         # The gradient operators, and the number among them of each that the IR has made.
         self._made: list[Operator] = []
         self._places: list[int] = []
+        self._run = LiveRun(workspace.device)
         # The events of the pass, and among them the operators that ran, in order.
         self._happened: list[Event | Done] = []
         self._steps: Iterator[Sequence[Event]] | None = None
@@ -90,7 +91,11 @@ class NetPass:
         self._copies: dict[str, str] = {}
         # Gradient operators that put a value that was given in place of what another one has written -> that one.
         self._replaced: dict[int, int] = {}
-        self._program: list[Ssa[BlobVersion]] | None = None
+        # What has joined, with its versions and as a whole, and the events told so far.
+        self._program: list[Ssa[BlobVersion]] = []
+        self._versions: dict[str, list[BlobVersion]] = {}
+        self._halves: NetHalves | None = None
+        self._events = LiveEvents()
         self._is_over = False
 
     @property
@@ -102,16 +107,21 @@ class NetPass:
             return None
         if self._joined < len(self._ops):
             return f"#{self._joined} {self._ops[self._joined].type}"
-        made = [*self._made[self._gone_back :], *[op for event in self._coming for op in gradient_operators(event)]]
+        made = [*self._made[self._gone_back :], *[op for event in self._coming for op in _brought(event)]]
         if made:
             return f"{made[0].type} of the backward pass"
         return "what is added to the net" if self._ys is None else "the backward pass"
 
     def is_to_come(self, word: str) -> bool:
-        """Whether something may yet be called so: an operator, a blob, or the gradient of one."""
-        names = {name for op in self._ops for name in (*op.inputs, *op.outputs)}
-        types = {f"{op.type}Gradient" for op in self._ops} | {op.type for op in self._ops[self._joined :]}
-        return not self._is_over and (word in names or word in types or is_gradient_of(word, names))
+        """Whether something may yet be called so: an operator, a blob, the gradient of one, a run of a nested net."""
+        operators = [one for op in self._ops for one in (op, *operators_in(op))]
+        names = {name for op in operators for name in (*op.inputs, *op.outputs)}
+        types = {f"{op.type}Gradient" for op in operators}
+        types.update(one.type for op in self._ops[self._joined :] for one in (op, *operators_in(op)))
+        paths = [net.path for net in nets_of(self._ops, [], ()) if net.path]
+        nets = {word for path in paths for word in (path[-1], "/".join(path))}
+        run = _ROUND.sub("", word)
+        return not self._is_over and (word in names | types or run in nets or is_gradient_of(word, names))
 
     def advance(self, device: str | None = None) -> bool:
         """Run the next operator, on a device if one is named; whether another one is next.
@@ -165,15 +175,14 @@ class NetPass:
         self._look_for_more()
         done = [*self._ops[: self._joined], *self._made[: self._gone_back]]
         is_met = any(blob in op.inputs or blob in op.outputs for op in done)
-        now = self._now.get(blob) if is_met else None
-        array = _fitting(blob, value, now, self._device)
+        now = self._run.now.get(blob) if is_met else None
+        array = fitting(blob, value, now, self._device)
         if self._is_over:
             raise _not_live(
                 f"The pass is over: {shorten(blob)} is read by nobody any more.", "Begin anew, and feed it."
             )
         if not is_met:
             self._blobs[blob] = array
-            self._program = None
             return
         if self._gone_back < len(self._made):
             raise _not_live(
@@ -189,10 +198,11 @@ class NetPass:
 
     @property
     def workspace(self) -> Workspace:
-        """The blobs as they are now, in a workspace of their own."""
+        """The blobs as they are now, but for stacks of workspaces, in a workspace of their own."""
         now = Workspace(self._device)
-        for name, array in {**self._blobs, **self._now}.items():
-            now.feed(name, array)
+        for name, array in {**self._blobs, **self._run.now}.items():
+            if not isinstance(array, ScopeStack):
+                now.feed(name, array)
         return now
 
     def skip(self) -> None:
@@ -206,30 +216,13 @@ class NetPass:
                 "An operator of the backward pass is not left out: gradients would be missing.",
                 "Leave out an operator of the net before the backward pass begins.",
             )
-        del self._ops[self._joined], self._lines[self._joined]
+        del self._ops[self._joined]
         self._skip -= self._joined < self._skip
-        self._program = None
 
     def abort(self) -> None:
         """End it here; what happened stays recorded."""
         if (following := self.next) is not None:
             self._fail(interrupted(f"before {following}"))
-
-    @property
-    def _done(self) -> Iterator[Done]:
-        """The operators that ran."""
-        return (one for one in self._happened if isinstance(one, Done))
-
-    @property
-    def _of_pass(self) -> list[Event]:
-        """The events, but for runs of operators."""
-        return [one for one in self._happened if isinstance(one, Event)]
-
-    @property
-    def _now(self) -> dict[str, Array]:
-        """What operators have read and written, as it is now."""
-        values = self._values(self._done)
-        return {name: values[name, version] for name, version in sorted(values)}
 
     def _look_for_more(self) -> None:
         """The operators of the net that have not run may be others."""
@@ -240,30 +233,45 @@ class NetPass:
         if self._net.ops[:settled] != self._known[:settled] or self._steps is not None:
             when = "after its backward pass has begun" if self._steps is not None else "in what has run"
             raise _not_live(f"The net {self._net.name} was changed elsewhere, {when}.", "Begin anew: live(net, ys).")
-        _refuse_nested(more)
+        _check_nested(more, self._joined)
         self._known[settled:] = more
         self._ops[self._joined :] = more
-        self._lines[self._joined :] = [self._net.calls.line_of(op) for op in more]
-        self._program = None
 
     def _join(self, device: Device | None) -> None:
         """Run the next operator of the net, which joins."""
-        op = _on(self._ops[self._joined], device)
-        done = self._executed(op, self._joined, is_backward=False)
-        self._ops[self._joined] = op
-        self._happened += [self._joining(self._joined), done]
+        added = self._ops[self._joined]
+        op = _on(added, device)
+        try:
+            program = [*self._numbered, numbered(op, self._versions)]
+            nets = nets_of([*self._ops[: self._joined], op], [], (), program)
+            done = self._run.run(op, nets, self._blobs)
+        except BaseException:
+            self._renumber()
+            raise
+        self._ops[self._joined], self._program, self._halves = op, program.copy(), nets
+        self._happened += [self._joining(added), done]
         self._joined += 1
 
-    def _joining(self, index: int) -> Played:
-        self._program = None
-        ssa = self._numbered()[index]
-        return Played(index, ssa.op, ssa.in_versions, ssa.out_versions, code=self._lines[index], numbered=True)
+    def _joining(self, added: Operator) -> Played:
+        """That the next operator joins, as it was `added` to the net."""
+        ssa, kept = self._numbered[self._joined], kept_inputs(added)
+        # What it may leave as it is it reads, too: the version before the one that it writes.
+        written = dict(zip(added.outputs, ssa.out_versions, strict=True))
+        return Played(
+            self._joined,
+            replace(ssa.op, inputs=[*ssa.op.inputs, *kept]) if kept else ssa.op,
+            (*ssa.in_versions, *[written[name] - 1 for name in kept]),
+            ssa.out_versions,
+            code=self._net.calls.line_of(added),
+            inside=tuple(map(self._net.calls.line_of, operators_in(added))),
+            numbered=True,
+        )
 
     def _change(self, blob: str, array: Array) -> None:
         """Let a blob have another value, which is a new version of it."""
         given = self._new_leaf(f"{blob}_by_hand", array)
         put = Operator("Copy", [given], [blob], is_gradient=self._steps is not None)
-        before = BlobVersion(blob, max(number for name, number in self._values(self._done) if name == blob))
+        before = BlobVersion(blob, self._versions[blob][-1].version)
         if self._steps is not None:
             number = len(self._made)
             writer = next((at for at in reversed(range(number)) if blob in self._made[at].outputs), None)
@@ -273,7 +281,7 @@ class NetPass:
             self._happened.append(
                 ChangedByHand(blob=blob, version=before.version + 1, operators=[put], position=number)
             )
-            self._program = None
+            self._halves = None
             self._run_made(None)
             return
         copy = self._free(f"{blob}_before")
@@ -281,9 +289,7 @@ class NetPass:
         first = len(self._happened)
         for op in (Operator("Copy", [blob], [copy]), put):
             self._ops.insert(self._joined, op)
-            self._lines.insert(self._joined, None)
             self._skip += self._joined < self._skip
-            self._program = None
             self._join(None)
         played, ran = self._happened[first::2], self._happened[first + 1 :: 2]
         self._happened[first:] = [*played, ChangedByHand(blob=blob, version=before.version + 1), *ran]
@@ -315,9 +321,9 @@ class NetPass:
         try:
             check_seeds(self._coming, self._blobs)
             self._happen()
-            fit, values = self._fit(), self._values(self._done)
+            fit = self._fit()
             for position in range(-1, len(self._ops)):
-                fit.check(position, values)
+                fit.check(position, self._run.values)
         except GradvizError as error:
             self._fail(error)
         if not self._made:
@@ -327,7 +333,7 @@ class NetPass:
         """Let the pass go on to the next operators; at its end, all happens."""
         assert self._steps is not None
         try:
-            while not (self._is_over or any(map(gradient_operators, self._coming))):
+            while not (self._is_over or any(map(_brought, self._coming))):
                 events = next(self._steps, None)
                 self._coming += events or ()
                 self._is_over = events is None
@@ -339,99 +345,88 @@ class NetPass:
 
     def _happen(self) -> None:
         """What was to come happens: operators join, and are called as they are from now on."""
-        self._program = None
         for event in self._coming:
-            made = gradient_operators(event)
+            made = _brought(event)
             self._places += range(len(self._made), len(self._made) + len(made))
             self._made += made
-            if isinstance(event, Accumulated):
+            if isinstance(event, Accumulated) and not event.path and event.renames:
                 self._rename(event)
-            if isinstance(event, Seeded) and event.operator is None:
-                self._leaves.update(
-                    {name: self._blobs[name] for name in parts_of(event.gradient) if name in self._blobs}
-                )
+            if isinstance(event, Seeded) and event.operator is None and not event.path:
+                self._run.give({name: self._blobs[name] for name in parts_of(event.gradient) if name in self._blobs})
             self._happened.append(placed(event, self._places))
-        self._coming = []
+        self._coming, self._halves = [], None
 
     def _rename(self, event: Accumulated) -> None:
         """Gradients that are added are called otherwise from now on, those too that were computed before."""
+        is_inside = False
         for one, reads in steps_renamed(event.renames):
             number = self._places[one.position]
             self._made[number] = renamed(self._made[number], one, reads=reads)
+            is_inside |= self._made[number].type in NETS and number < self._gone_back
             for other in [other for other, of in self._replaced.items() if of == number]:
                 if one.old in self._made[other].outputs:
                     self._made[other] = renamed(self._made[other], replace(one, slot=0), reads=False)
+        self._renumber()
+        self._run.rename(self._nets, is_inside=is_inside)
+        self._events = LiveEvents()
+
+    def _renumber(self) -> None:
+        """Number what has joined anew: operators are others now, or read or write other names."""
+        self._program, self._versions, self._halves, self._events = [], {}, None, LiveEvents()
 
     def _run_made(self, device: Device | None) -> None:
         """Run the next gradient operator."""
-        number, self._program = self._gone_back, None
+        number = self._gone_back
         op = _on(self._made[number], device)
+        # Two gradients of one blob have one name until an accumulation tells them apart.
+        own = [name if op.outputs.index(name) == slot else f"{name}_{slot}" for slot, name in enumerate(op.outputs)]
         fit = self._fit()
         try:
-            done = self._executed(op, number, is_backward=True)
-            fit.check(done.position(len(self._ops)), self._values([*self._done, done]))
+            done = self._run.run(replace(op, outputs=own), self._nets, self._blobs, fit.check)
         except GradvizError as error:
             raise fit.blamed(error) from error
-        self._made[number], self._program = op, None
+        if op is not self._made[number]:
+            self._made[number] = op
+            self._renumber()
         self._happened.append(done)
         self._gone_back += 1
 
     def _fit(self) -> Fit:
         """The gradients so far, to be held against their blobs."""
-        events = told(self._of_pass, self._numbered(), len(self._ops))
-        return Fit(events, nets_of(self._ops, self._made, events))
-
-    def _executed(self, op: Operator, number: int, *, is_backward: bool) -> Done:
-        """Run an operator on what it reads by the names of now; where it fails, nothing has changed."""
-        position = number + (len(self._ops) if is_backward else 0)
-        reads: list[Key] = [(blob.name, blob.version) for blob in self._numbered()[position].reads]
-        known = self._values(self._done)
-        leaves = {key[0]: self._blobs[key[0]] for key in reads if key not in known and key[0] in self._blobs}
-        values = leaves | {key[0]: known[key] for key in reads if key in known}
-        # Two gradients of one blob have one name until an accumulation tells them apart.
-        own = [name if op.outputs.index(name) == slot else f"{name}_{slot}" for slot, name in enumerate(op.outputs)]
-        begun = perf_counter()
-        try:
-            execute(plan([replace(op, outputs=own)], values, self._device).steps, values)
-        except RunError as error:
-            # It was planned alone, as number 0.
-            message = error.message.replace("Operator #0", f"Operator #{position}", 1)
-            raise RunError(
-                message, kind=error.kind, operator_index=position, blobs=error.blobs, ways_out=error.ways_out
-            ) from error
-        seconds = perf_counter() - begun
-        self._leaves |= leaves
-        outputs = [values[name] for name in own]
-        return Done(is_backward, number, outputs, str(device_of(outputs[0])) if outputs else "cpu", seconds)
+        return Fit(self._told.of_pass, self._nets)
 
     def _fail(self, error: GradvizError) -> None:
-        self._happened.append(stopped(error, self._of_pass))
+        self._happened.append(stopped(error, self._told.of_pass))
         self._is_over = True
 
-    def _numbered(self) -> list[Ssa[BlobVersion]]:
-        """Every operator with its versions."""
-        if self._program is None:
-            blobs: dict[str, list[BlobVersion]] = {}
-            self._program = [play(op, blobs, BlobVersion) for op in (*self._ops, *self._made)]
-        return self._program
+    @property
+    def _told(self) -> LiveEvents:
+        """The events so far."""
+        self._events.go_on(self._happened, self._numbered, len(self._ops))
+        return self._events
 
-    def _values(self, ran: Iterable[Done]) -> dict[Key, Array]:
-        """What is known: leaves that were read, and what operators wrote."""
-        numbered = self._numbered()
-        values: dict[Key, Array] = {(name, 0): array for name, array in self._leaves.items()}
-        for one in ran:
-            for blob, array in zip(numbered[one.position(len(self._ops))].writes, one.outputs, strict=True):
-                values[blob.name, blob.version] = array
-        return values
+    @property
+    def _nets(self) -> NetHalves:
+        """What has joined, with the nets nested in it."""
+        if self._halves is None:
+            events = self._told.of_pass
+            self._halves = nets_of(self._ops[: self._joined], self._made, events, [*self._numbered])
+        return self._halves
+
+    @property
+    def _numbered(self) -> list[Ssa[BlobVersion]]:
+        """The operators that have joined, with their versions."""
+        for op in [*self._ops[: self._joined], *self._made][len(self._program) :]:
+            self._program.append(numbered(op, self._versions))
+        return self._program
 
     def journal(self) -> Journal:
         """What happened so far."""
-        numbered = self._numbered()
-        operators = tuple(ssa.op for ssa in numbered)
-        events = tuple(told(self._happened, numbered, len(self._ops)))
-        net = NetDef(self._net.name, self._ops)
-        ys = [] if self._ys is None else self._ys
-        return Journal("live", net, ys, operators, events, self._values(self._done), self._summary, skip=self._skip)
+        nets, runs, net = self._nets, self._run.notes.runs, NetDef(self._net.name)
+        net.ops = self._ops.copy()
+        operators, events = (*self._ops, *self._made), tuple(self._told.events)
+        ys, values = [] if self._ys is None else self._ys, self._run.values.copy()
+        return Journal("live", net, ys, operators, events, values, self._summary, lambda _: nets, self._skip, runs=runs)
 
     def _summary(self, journal: Journal) -> str:
         said = f"A net of {count_of(len(self._ops), 'operator')}, "
@@ -445,41 +440,34 @@ class NetPass:
         return f"{said}. It stands still before {following}: what is behind has not happened yet."
 
 
-def _fitting(blob: str, value: Any, now: Array | None, device: Device) -> Array:
-    """What is given for a blob, as an array where the blob lies; `now`: what it is, if that is to be replaced.
-
-    Raises:
-        RunError: ``bad_value``, ``shape_mismatch``.
-    """
-    where = device if now is None else device_of(now)
-    if now is not None and not hasattr(value, "dtype"):
-        with suppress(TypeError, ValueError):  # said below, or by the workspace
-            value = np.asarray(value).astype(now.dtype, casting="same_kind")
-    holder = Workspace(where)
-    holder.feed(blob, value)
-    array = holder.fetch(blob, device=None)
-    if now is not None and (array.shape, array.dtype) != (now.shape, now.dtype):
-        raise RunError(
-            f"{shorten(blob)} is {now.dtype} {now.shape}, and what is given for it is {array.dtype} {array.shape}.",
-            kind="shape_mismatch",
-            blobs=[blob],
-            ways_out=[f"Give an array of {now.dtype} and shape {now.shape}."],
-        )
-    return array
+def _brought(event: Event) -> Sequence[Operator]:
+    """The gradient operators around all nested nets that come with an event."""
+    return [] if event.path else gradient_operators(event)
 
 
 def _on(op: Operator, device: Device | None) -> Operator:
     """An operator that is to run on a device, where one is named."""
-    return op if device is None else replace(op, device=device)
+    if device is None:
+        return op
+    if op.type in NETS:
+        raise RunError(
+            f"{op.type} runs nested nets, each operator of which runs where it says itself, or where its inputs lie: "
+            f"the {op.type} cannot be told to run on {device}.",
+            kind="bad_device",
+            ways_out=[
+                "Step without a device.",
+                f'Give the operators in its nets one: net.Tanh(..., device="{device}").',
+            ],
+        )
+    return replace(op, device=device)
 
 
-def _refuse_nested(operators: list[Operator]) -> None:
-    for op in operators:
+def _check_nested(operators: Sequence[Operator], first: int = 0) -> None:
+    """Refuse operators, numbered from `first` on, that run nested nets and are misbuilt."""
+    for index, op in enumerate(operators, first):
         if op.type in NETS:
-            raise _not_live(
-                f"{op.type} runs nested nets, between whose operators there is no standing still.",
-                "Record the whole pass, and step in that: debug(net, ys, workspace=ws).",
-            )
+            check_depth(op, index, GradientError)
+            check_structure(op, index, GradientError)
 
 
 def _not_live(message: str, *ways_out: str) -> GradientError:

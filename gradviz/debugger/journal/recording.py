@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from operator import is_
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -74,6 +75,8 @@ class Recording:
     Args:
         journal: gives what the engine hands on, when it is first looked at.
         size: about how many events that will be, where it takes long to give it; None: it is there.
+        before: a recording that this one goes on with, of a pass that stood still; its text goes over to this one, so
+            that it is of no use any more.
     """
 
     engine = OfJournal[str]()
@@ -96,11 +99,13 @@ class Recording:
         store: Store | None = None,
         saved: Trace | None = None,
         size: int | None = None,
+        before: Recording | None = None,
     ) -> None:
         self.store = store
         self.saved = saved
         self._size = size
         self._read = journal
+        self._before = before
 
     @cached_property
     def _journal(self) -> Journal:
@@ -131,11 +136,22 @@ class Recording:
     def text(self) -> ProgramText:
         """The statements of every net, and what each writing is called at each position."""
         with uncollected():
-            text = ProgramText(self.nets, self._journal.events, self.timeline)
+            text, self._before = self._text_before or ProgramText(), None
+            new = text.followed
+            text.follow(self.nets, self._journal.events, self.timeline)
             ran = self.timeline.of(Ran)
-            is_around = self.timeline.around[ran] == NOWHERE
-            text.mark_ran(ran[is_around].tolist(), self.ran_positions[is_around].tolist())
+            is_new = (self.timeline.around[ran] == NOWHERE) & (ran >= new)
+            text.mark_ran(ran[is_new].tolist(), self.ran_positions[is_new].tolist())
             return text
+
+    @property
+    def _text_before(self) -> ProgramText | None:
+        """That of the recording before, if this one only has more events, and no nets that are nested."""
+        if self._before is None or self.nets.nets:
+            return None
+        events, others = self._before.events, self.events
+        goes_on = len(events) <= len(others) and all(map(is_, events, others))
+        return self._before.text if goes_on else None
 
     @cached_property
     def timeline(self) -> Timeline:
@@ -291,12 +307,8 @@ class Recording:
 class ProgramText:
     """The statements and writings of a recording: a fold over the events of its pass.
 
-    Args:
-        net: the outermost net, with those nested in it.
-        events: those of the pass, first to last.
-        timeline: of these, and of running the program behind them.
-
     Attributes:
+        followed: how many events it is a fold over.
         outermost: the statements around all nested nets.
         halves: path of a net -> its operators, forward and backward.
         ids: path of a nested net -> its id, an outer one before those in it.
@@ -306,29 +318,41 @@ class ProgramText:
         sums, merges: the positions after accumulations, and after merges of rows.
     """
 
-    def __init__(self, net: NetHalves, events: Sequence[Event], timeline: Timeline) -> None:
+    def __init__(self) -> None:
         self.outermost = NetText()
-        self.ids = {inner.path: f"s{number}" for number, inner in enumerate(inner for inner in net if inner is not net)}
+        self.followed = 0
         self.owners: dict[str, tuple[Statement | None, Statement | None]] = {}
         self.whole: int | None = None
         self.first_run: int | None = None
         self.sums: list[int] = []
         self.merges: list[int] = []
-        self._net = net
-        self._events = events
-        self.halves = {inner.path: inner for inner in net}
         self._nets: dict[tuple[str, ...], NetText] = {(): self.outermost}
+
+    def follow(self, net: NetHalves, events: Sequence[Event], timeline: Timeline) -> None:
+        """Go on to the events that were not followed yet.
+
+        Args:
+            net: the outermost net, with those nested in it.
+            events: those of the pass, first to last.
+            timeline: of these, and of running the program behind them.
+        """
+        self.ids = {inner.path: f"s{number}" for number, inner in enumerate(inner for inner in net if inner is not net)}
+        self.halves = {inner.path: inner for inner in net}
+        self._net, self._events, self._timeline = net, events, timeline
         follow = self._followers
-        for number in timeline.of(*follow).tolist():
+        new = timeline.of(*follow)
+        for number in new[np.searchsorted(new, self.followed) :].tolist():
             event = events[number]
             follow[type(event)](event, number + 1)
+        self.followed = len(events)
 
     def mark_ran(self, events: Sequence[int], positions: Sequence[int]) -> None:
         """Note of operators around all nested nets, by their positions, by which events they ran."""
         operators = [*self.outermost.forward, *self.outermost.operators]
         for number, position in zip(events, positions, strict=True):
             operators[position].ran = number + 1
-        self.first_run = events[0] + 1 if events else None
+        if self.first_run is None and events:
+            self.first_run = events[0] + 1
 
     def net(self, path: tuple[str, ...]) -> NetText:
         """The statements of the net at a path, without iterations."""
@@ -350,7 +374,9 @@ class ProgramText:
 
     def is_run(self, event: Event, at: int) -> bool:
         """Whether the event before position `at` is one of running the program, and not of making the pass."""
-        return type(event) is Ran or (self.whole is not None and at > self.whole and type(event) is not Deduplicated)
+        if self.whole is not None and at > self.whole:
+            return type(event) is not Deduplicated
+        return bool(self._timeline.running[at - 1])
 
     def statement(self, event: Event, index: int, at: int) -> Reading:
         """A forward operator of the net in which an event happened, as it reads at a position."""

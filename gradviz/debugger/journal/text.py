@@ -7,7 +7,7 @@ versions count the writings of a name, so that a renaming also moves the version
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from operator import itemgetter
 
@@ -49,6 +49,8 @@ class NetText:
         self.ys: dict[tuple[str, int], int] = {}
         # The writings that have lost a name; of such names, once asked, every one that was called so and since when.
         self._lost: dict[str, list[Writing]] = {}
+        self._words: dict[str, set[int]] = {}
+        self._worded = 0
         self._called: dict[str, list[tuple[int, Writing]]] = {}
 
     def play(self, op: Operator, at: int) -> Statement:
@@ -193,6 +195,15 @@ class NetText:
         found = {str(one.version) for one in writings}
         former = [one for writing in (*self._lost.get(name, ()), *writings) for one in writing.former]
         return found.union(str(version) for _, called, version in former if called == name)
+
+    @property
+    def words(self) -> Mapping[str, set[int]]:
+        """The forward operators by their numbers, scopes and lines."""
+        for one in self.forward[self._worded :]:
+            for word in one.words:
+                self._words.setdefault(word, set()).add(one.number)
+        self._worded = len(self.forward)
+        return self._words
 
     @cached_property
     def hops(self) -> Hops:

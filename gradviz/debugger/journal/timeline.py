@@ -6,7 +6,8 @@ them. An event begins a group unless it goes on with what is open in its net:
 * what rules bring, `RuleApplied`, `InputChecked`, `GeneratorAdded` and `Accumulated`, and leaving a nested net go on;
 * up to the outermost `Completed`, `Ran` and `EnteredSubnet` go on: while an operator's gradient is made, operators run
   and its nested net is differentiated;
-* behind it the program runs: they go on only where a nested net was left just before, one of the same operator.
+* behind it, and in nested nets that run before it, the program runs: they go on only where a nested net was left just
+  before, one of the same operator.
 
 The first event of a net begins a group whatever it is.
 """
@@ -41,6 +42,7 @@ Codes = NDArray[np.uint8]
 
 _CODES: dict[type, int] = {kind: code for code, kind in enumerate(KINDS)}
 _ENTERED, _LEFT, _RAN, _COMPLETED = (_CODES[kind] for kind in (EnteredSubnet, LeftSubnet, Ran, Completed))
+_RUNNING = np.isin(np.arange(len(_CODES)), [_ENTERED, _LEFT, _RAN])
 _GOES_ON = np.zeros(len(_CODES), bool)
 _GOES_ON[[_CODES[kind] for kind in (RuleApplied, InputChecked, GeneratorAdded, Accumulated, LeftSubnet)]] = True
 
@@ -105,7 +107,7 @@ class Timeline:
             around = self.around[events]
             follows[events[1:]] = self._left[events[:-1]]
             is_first[events[1:]] = around[1:] != around[:-1]
-        follows[: self._whole] = True
+        follows[: self._whole] |= ~self._in_run[: self._whole]
         goes_on = _GOES_ON[self.codes] | (((self.codes == _RAN) | self._entered) & follows)
         begins: Mask = ~goes_on | is_first
         return begins
@@ -132,8 +134,33 @@ class Timeline:
 
     @cached_property
     def begun(self) -> Indices:
-        """The events that enter nested nets while the program runs: each begins a run, which has its number."""
-        return self.entries[self.entries > self._whole]
+        """The events that enter nested nets which run: each begins a run, which has its number.
+
+        While a pass goes on they are those in which nothing but running happens: of others the pass is generated.
+        """
+        entries, ends = self.entries, self.other[self.entries]
+        made = np.cumsum(~_RUNNING[self.codes])
+        is_run = self._left[ends] & (made[ends] == made[entries])
+        found: Indices = entries[is_run | (entries > self._whole)]
+        return found
+
+    @cached_property
+    def _is_begun(self) -> Mask:
+        """Of each event, and of none, whether it begins a run."""
+        found = np.zeros(len(self.codes) + 1, bool)
+        found[self.begun] = True
+        return found
+
+    @property
+    def _in_run(self) -> Mask:
+        """Whether each event is in a nested net that runs, and in no other one in there."""
+        return self._is_begun[self.around]
+
+    @cached_property
+    def running(self) -> Mask:
+        """Whether each event is one of running: an operator ran, or the run of a nested net begins or ends."""
+        found: Mask = (self.codes == _RAN) | self._is_begun[:-1] | (self._left & self._is_begun[self.other])
+        return found
 
     @cached_property
     def runs(self) -> Indices:

@@ -7,7 +7,7 @@ phrase, a condition, or a target or phrase with a condition behind ``if``: ``FC 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import get_args
 
@@ -32,28 +32,34 @@ class Occurrences:
     """Where something happens, found when it is asked for.
 
     Args:
+        rows: all, or those behind which its condition `held` already.
         targets: the positions among which it is; None: it is anywhere.
         condition: None where a target alone is meant.
+        held: the positions before these rows at which the condition held, of which it is not told what it found.
     """
 
-    def __init__(self, rows: Rows, targets: Sequence[int] | None, condition: Node | None) -> None:
+    def __init__(
+        self, rows: Rows, targets: Sequence[int] | None, condition: Node | None, held: Iterable[int] = ()
+    ) -> None:
         self._rows = rows
         self._targets = targets
         self._asked = [] if condition is None else list(mentioned(condition))
         self._condition = condition
+        self._held = held
+
+    @cached_property
+    def held(self) -> Sequence[int]:
+        """The positions at which its condition holds, wherever that is."""
+        return [*self._held, *self._row_at]
 
     @cached_property
     def _row_at(self) -> Mapping[int, int]:
-        """Of each position at which its condition holds the first row for which it does."""
+        """Of each position of its rows at which its condition holds the first row for which it does."""
         rows = self._rows
         if self._condition is None:
             return {}
         column = evaluate(self._condition, rows)
-        holds = np.broadcast_to(column.values & column.known, rows.positions.shape)
-        for among in (self._targets, self._computed):
-            if among is not None:
-                holds = holds & np.isin(rows.positions, np.asarray(among, np.int64))
-        numbers = np.flatnonzero(holds)
+        numbers = np.flatnonzero(np.broadcast_to(column.values & column.known, rows.positions.shape))
         positions, first = np.unique(rows.positions[numbers], return_index=True)
         return dict(zip(positions.tolist(), numbers[first].tolist(), strict=True))
 
@@ -67,7 +73,10 @@ class Occurrences:
     @cached_property
     def positions(self) -> Sequence[int]:
         """All of them, in their order."""
-        return tuple(self._row_at) if self._condition is not None else tuple(self._targets or ())
+        if self._condition is None:
+            return tuple(self._targets or ())
+        among = [set(some) for some in (self._targets, self._computed) if some is not None]
+        return tuple([at for at in self.held if all(at in some for some in among)])
 
     def row_at(self, position: int) -> int:
         """The row of an event that an occurrence is about, else its first one."""
@@ -108,12 +117,25 @@ class Finder:
     Attributes:
         rows: what each event writes.
         targets: the words that name events.
+
+    Args:
+        recent: the rows of events that came since; None: all are new.
+        held: where the conditions of texts held before these.
     """
 
-    def __init__(self, rows: Rows, targets: Targets) -> None:
+    def __init__(
+        self, rows: Rows, targets: Targets, recent: Rows | None = None, held: Mapping[str, Iterable[int]] | None = None
+    ) -> None:
         self.rows = rows
         self.targets = targets
+        self._recent = recent
+        self._held = held or {}
         self._known: dict[str, Occurrences] = {}
+
+    @property
+    def held(self) -> Mapping[str, Iterable[int]]:
+        """Of each text whose condition was looked for where it held."""
+        return {text: one.held for text, one in self._known.items() if "held" in one.__dict__}
 
     def find(self, text: str) -> Occurrences:
         """Where what `text` names happens.
@@ -133,7 +155,14 @@ class Finder:
         target = None if head is None else self._named(head.group(1).strip())
         start = 0 if head is None or target is None else head.end()
         condition = truth(text, self._checked(text, parse(text, start)))
-        return Occurrences(self.rows, None if target is None else target.positions, condition)
+        return self._where(text, condition, None if target is None else target.positions)
+
+    def _where(self, text: str, condition: Node, targets: Sequence[int] | None = None) -> Occurrences:
+        """Where the condition of a text holds; what it says of blobs by name is about all rows."""
+        is_recent = text in self._held and all(field.blob is None for field in mentioned(condition))
+        if self._recent is None or not is_recent:
+            return Occurrences(self.rows, targets, condition)
+        return Occurrences(self._recent, targets, condition, self._held[text])
 
     def _named(self, word: str) -> Occurrences | None:
         """The occurrences of a target or a phrase; None: it is neither."""
@@ -141,7 +170,7 @@ class Finder:
             return Occurrences(self.rows, written, None)
         if (found := self.targets.find(word)) or word in KINDS:
             return Occurrences(self.rows, found, None)
-        return Occurrences(self.rows, None, parse(PHRASES[word])) if word in PHRASES else None
+        return self._where(word, parse(PHRASES[word])) if word in PHRASES else None
 
     def inside(self, text: str, start: int, end: int) -> Node:
         """The expression, of any type, between two characters of a text."""
@@ -163,7 +192,9 @@ class Finder:
         return node
 
     def _unknown(self, text: str, at: int, name: str) -> ConditionError:
-        ways_out = [*meant(name, [*self.targets.words, *PHRASES, *KINDS, *NAMES]), TARGETS]
+        # Who looks again and again for what is to come does so in vain most times: nothing is suggested then.
+        words = self.targets.words if self._recent is None else ()
+        ways_out = [*meant(name, [*words, *PHRASES, *KINDS, *NAMES]), TARGETS]
         return ConditionError(
             text, at, f"the recording has nothing that is called {name!r}", kind="not_found", ways_out=ways_out
         )

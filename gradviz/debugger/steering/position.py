@@ -6,10 +6,10 @@ Moving never runs anything again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import msgspec
 
@@ -158,11 +158,24 @@ class Log(list[tuple[int, str]]):
 class Marks(Placed):
     """Breakpoints, watches and the verbs that move to what they or a text mean."""
 
+    # The first event that came since, and of texts where their conditions held before.
+    _known: tuple[int, Mapping[str, Iterable[int]]] = 0, {}
+
     @cached_property
     @consistent
     def _finder(self) -> Finder:
-        rows = Rows(self._journal, self._subjects, self._runs, Found(self._journal, self._saved_values))
-        return Finder(rows, Targets(self._journal, rows))
+        journal, found = self._journal, Found(self._journal, self._saved_values)
+        rows = Rows(journal, self._subjects, self._runs, found)
+        since, held = self._known
+        recent = Rows(journal, self._subjects, self._runs, found, since) if since else None
+        return Finder(rows, Targets(journal, rows), recent, held)
+
+    def go_on(self, before: Self) -> None:
+        """What was found in a recording that this one goes on with is looked for only in what came since."""
+        since, held = len(before), before._finder.held
+        assert self._recording is not None
+        if self._recording.text is before._journal.text:
+            self._known = since, held
 
     @property
     def _saved_values(self) -> DocumentValues | None:
@@ -276,12 +289,17 @@ class Marks(Placed):
         return (one for one in self.breakpoints if one.stops)
 
     @property
+    def stopping(self) -> Breakpoint | None:
+        """The first breakpoint that stops at this position."""
+        at = self._position
+        return next((one for one in self._stopping if after(one.hits, at - 1) == at), None)
+
+    @property
     def stopped(self) -> Stop | None:
         """Why `continue_` or `reverse_continue` ends at this position; None: it would not."""
         position = self._position
-        for one in self._stopping:
-            if after(one.hits, position - 1) == position:
-                return Stop(position, "breakpoint", one, one.told(position))
+        if (one := self.stopping) is not None:
+            return Stop(position, "breakpoint", one, one.told(position))
         if position in (0, len(self)):
             return Stop(position, "start" if position == 0 else "end")
         return None
@@ -346,10 +364,8 @@ class Marks(Placed):
                 ways_out = [f"Positions go from 0 to {len(self)}."]
                 raise CursorError(f"There is no position {target}.", kind="not_found", ways_out=ways_out)
             return self.move_to(target)
-        nearest = before if is_back else after
-        found = nearest(self._finder.targets.find(target), self._position)
         try:
-            found = found or nearest(self._finder.find(target).positions, self._position)
+            found = self.nearest(target, is_back=is_back)
         except ConditionError as error:
             if any(sign in target for sign in "<>="):
                 raise
@@ -357,6 +373,17 @@ class Marks(Placed):
         if found is None:
             raise self._not_found(target, is_back=is_back)
         return self.move_to(found)
+
+    @consistent
+    def nearest(self, target: str, *, is_back: bool = False) -> int | None:
+        """The next position that a target of `run_to` names, or the last one before; None: there is none.
+
+        Raises:
+            ConditionError: nothing is called so.
+        """
+        beside = before if is_back else after
+        found = beside(self._finder.targets.find(target), self._position)
+        return found or beside(self._finder.find(target).positions, self._position)
 
     @consistent
     def other_clock(self) -> Event | None:

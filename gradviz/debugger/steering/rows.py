@@ -50,16 +50,20 @@ class Rows:
 
     Attributes:
         runs: what ran.
+
+    Args:
+        since: the first event that has rows; what asks for blobs by name needs all of them.
     """
 
-    def __init__(self, recording: Recording, subjects: Subjects, runs: Runs, found: Found) -> None:
+    def __init__(self, recording: Recording, subjects: Subjects, runs: Runs, found: Found, since: int = 0) -> None:
         self._recording = recording
         self._live = recording if recording.saved is None else None
         self._events = recording.events
         self._timeline = recording.timeline
         self._subjects = subjects
         self._found = found
-        self.runs = runs
+        self._since = since
+        self.runs = runs.since(since) if since else runs
         self._columns: dict[tuple[str, str], Column] = {}
         self._computed: dict[str, Computed] = {}
 
@@ -67,7 +71,7 @@ class Rows:
     @consistent
     def events(self) -> Indices:
         """Of each row the index of its event."""
-        return np.repeat(np.arange(len(self._events)), np.maximum(self._writes, 1))
+        return np.repeat(np.arange(len(self._events)), self._counts)
 
     @cached_property
     def positions(self) -> Indices:
@@ -77,17 +81,28 @@ class Rows:
     @cached_property
     def _first(self) -> Indices:
         """The first row of each event."""
+        return np.cumsum(self._counts) - self._counts
+
+    @cached_property
+    def _counts(self) -> Indices:
+        """How many rows each event has."""
         counts = np.maximum(self._writes, 1)
-        return np.cumsum(counts) - counts
+        counts[: self._since] = 0
+        return counts
+
+    def _of(self, *kinds: type[Event]) -> Indices:
+        """The events of some kinds, of those that have rows."""
+        events = self._timeline.of(*kinds)
+        return events[np.searchsorted(events, self._since) :]
 
     @cached_property
     def _writes(self) -> Indices:
         """How many blobs each event writes."""
         counts = np.zeros(len(self._events), np.int64)
         events = self._events
-        for number in self._timeline.of(Played, *BRING_OPERATORS).tolist():
+        for number in self._of(Played, *BRING_OPERATORS).tolist():
             counts[number] = sum([len(op.outputs) for op in brought(events[number])])
-        for number in self._timeline.of(GradWritten).tolist():
+        for number in self._of(GradWritten).tolist():
             counts[number] = len(list(self._subjects.writes(events[number], number + 1, Subject())))
         runs = self.runs
         counts[runs.events] = np.fromiter((len(one.outputs) for one in runs.statements), np.int64)[runs.numbers]
@@ -131,15 +146,16 @@ class Rows:
     @cached_property
     def _gradients_written(self) -> list[tuple[int, str]]:
         """The rows of a written ``grad`` and their blobs."""
-        found = ((number, self._events[number]) for number in self._timeline.of(GradWritten).tolist())
+        found = ((number, self._events[number]) for number in self._of(GradWritten).tolist())
         return [(int(self._first[at]), one.after) for at, one in found if isinstance(one, GradWritten) and one.after]
 
     @cached_property
     def _entries(self) -> tuple[Indices, Entries]:
         """Every row of which the event computed something, and these values."""
         ran_, given = np.flatnonzero(self._numbers != NOWHERE), self._gradients_written
-        keys = [*(one.key for one in self._outputs), *(key_of(after) for _, after in given)]
-        which = np.append(self._numbers[ran_], np.arange(len(self._outputs), len(keys)))
+        numbers, which = np.unique(self._numbers[ran_], return_inverse=True)
+        keys = [*(self._outputs[number].key for number in numbers.tolist()), *(key_of(after) for _, after in given)]
+        which = np.append(which, np.arange(len(numbers), len(keys)))
         rows = np.append(ran_, np.array([row for row, _ in given], np.int64))
         frames = np.append(self._frames_of(ran_), np.full(len(given), NOWHERE))
         found, order = self._found.each(frames, which, keys), np.argsort(rows, kind="stable")
@@ -309,11 +325,11 @@ class Rows:
                 return self._scattered(self.runs.events, (one.seconds for one in self._of_kind(Ran)))  # type: ignore[attr-defined]
         pairs = [added(one) for one in self._of_kind(Accumulated) if isinstance(one, Accumulated)]
         found = (sum(pair) if attribute == "n" else pair[attribute == "dense"] for pair in pairs)
-        return self._scattered(self._timeline.of(Accumulated), found)
+        return self._scattered(self._of(Accumulated), found)
 
     def _of_kind(self, kind: type[Event]) -> Iterable[Event]:
         is_one = np.zeros(len(self._events), bool)
-        is_one[self._timeline.of(kind)] = True
+        is_one[self._of(kind)] = True
         return compress(self._events, is_one.tolist())
 
     def _scattered(self, events: Indices, results: Iterable[Result]) -> Column:
@@ -324,11 +340,11 @@ class Rows:
     def _phases(self) -> Indices:
         whole = self._recording.text.whole
         phases = np.ones(len(self._events), np.int64)
-        phases[[number for number in self._timeline.of(Played).tolist() if not self._events[number].path]] = 0
+        phases[[number for number in self._of(Played).tolist() if not self._events[number].path]] = 0
         if whole is not None:
             phases[whole:] = 2
             phases[[at for at in self._timeline.of(Deduplicated).tolist() if at >= whole]] = 1
-        phases[self.runs.events] = 2
+        phases[self._timeline.running] = 2
         return phases
 
     def _of_place(self, attribute: str) -> Column:
@@ -343,7 +359,7 @@ class Rows:
         place = np.where(self._frames == NOWHERE, len(runs), self._frames)
         nested = [
             (number, "/".join(self._recording.net_after(number + 1).path))
-            for number, event in enumerate(self._events[: self._recording.text.whole])
+            for number, event in enumerate(self._events[self._since : self._recording.text.whole], self._since)
             if (event.path or type(event) is EnteredSubnet) and self._frames[number] == NOWHERE
         ]
         place[[number for number, _ in nested]] = len(runs) + 1 + np.arange(len(nested))
@@ -363,9 +379,10 @@ class Rows:
         """Of each event the number of its operator, and the index of its forward operator; else `NOWHERE`."""
         runs, subjects = self.runs, self._subjects
         operators, forwards = (np.full(len(self._events), NOWHERE) for _ in range(2))
-        known = self._timeline.of(*OF_FORWARD)
+        known = self._of(*OF_FORWARD)
         forwards[known] = operators[known] = np.fromiter((self._events[at].index for at in known.tolist()), np.int64)
-        others = np.flatnonzero(~np.isin(self._timeline.codes, self._timeline.codes[np.append(known, runs.events)]))
+        codes = self._timeline.codes[self._since :]
+        others = np.flatnonzero(~np.isin(codes, self._timeline.codes[np.append(known, runs.events)])) + self._since
         nested = [at for at in known.tolist() if self._events[at].path]
         for number in [*others.tolist(), *nested]:
             event, subject = self._events[number], self.subject(number)

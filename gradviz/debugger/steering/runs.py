@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from functools import cached_property
 from itertools import accumulate
+from typing import Self
 
 import numpy as np
 
@@ -34,6 +36,12 @@ class Runs:
         self.events = recording.timeline.of(Ran)
         self.frames = recording.inside[self.events + 1]
         self.numbers = self._begin()[self.frames] + recording.ran_positions
+
+    def since(self, event: int) -> Self:
+        """The same of what ran from an event on."""
+        some, first = copy(self), np.searchsorted(self.events, event)
+        some.events, some.frames, some.numbers = self.events[first:], self.frames[first:], self.numbers[first:]
+        return some
 
     @cached_property
     def halves(self) -> Indices:

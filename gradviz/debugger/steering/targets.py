@@ -6,7 +6,7 @@ decides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -100,8 +100,8 @@ class Targets:
     @property
     def _few(self) -> Indices:
         """What happened in the pass but for what makes it, or stopped it or the run."""
-        few, whole = self._timeline.of(*FEW), self._recording.text.whole
-        return few if whole is None else few[~np.isin(few, self._timeline.passages) | (few < whole)]
+        few = self._timeline.of(*FEW)
+        return few[~self._timeline.running[few]]
 
     def _is_about(self, word: str, number: int) -> bool:
         """Whether a word finds an event."""
@@ -182,14 +182,10 @@ class Targets:
             found.update(passage_words(run.path, is_run=True))
         return found
 
-    @cached_property
-    def _forward(self) -> dict[str, set[int]]:
+    @property
+    def _forward(self) -> Mapping[str, set[int]]:
         """The forward operators of the outermost net by their numbers, scopes and lines."""
-        found: dict[str, set[int]] = {}
-        for one in self._recording.text.outermost.forward:
-            for word in one.words:
-                found.setdefault(word, set()).add(one.number)
-        return found
+        return self._recording.text.outermost.words
 
     def _names(self, word: str, subject: Subject, path: tuple[str, ...]) -> bool:
         """Whether a word finds an event about `subject`, in the net at `path`."""

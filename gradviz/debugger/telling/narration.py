@@ -69,7 +69,7 @@ def played(event: Played, line: Reading, deepest: Named | None, *, goes: bool) -
     said: Sentences = [(say.JOINS_NESTED if event.path else say.JOINS, number)]
     if goes:
         said = [_called(event, line.statement.scopes)]
-    said += [(say.CALL_OVER, line.op.type, listed(nets))] if nets and not goes else [(say.CALL, line.text)]
+    said += [(say.CALL_OVER, line.op.type, listed(nets))] if nets else [(say.CALL, line.text)]
     said += [(say.FORMULA, known.formula)] if known and known.formula else []
     said += [(say.STOP,)]
     if not goes:

@@ -60,8 +60,8 @@ class Story:
         self._events = recording.events
         self._text = text
         self._read: tuple[Writing | None, list[str]] = None, []
-        # Whether the pass runs as it goes, and is not generated first.
-        self._goes = text.first_run is not None and (text.whole is None or text.first_run < text.whole)
+        whole = text.whole or len(self._events)
+        self._is_generated = text.first_run is None or text.first_run > whole
 
     def tell(self, event: Event, at: int) -> Sentences:
         """What is said of the event before position `at`."""
@@ -70,11 +70,11 @@ class Story:
                 return self._played(event, at)
             case Seeded():
                 new, owner = self._since(event, at), self._maker(event, event.y, event.version, at)
-                return narration.seeded(event, new[0] if new else None, owner, goes=self._goes)
+                return narration.seeded(event, new[0] if new else None, owner, goes=self._goes(event))
             case Visited():
                 return self._visited(event, at)
             case Skipped():
-                return narration.skipped(self._text.statement(event, event.index, at), goes=self._goes)
+                return narration.skipped(self._text.statement(event, event.index, at), goes=self._goes(event))
             case RuleApplied():
                 return self._rule_applied(event, at)
             case InputChecked():
@@ -103,9 +103,13 @@ class Story:
                 return [(say.FAILED, event.message)]
         raise TypeError(f"{event.kind} is no event of a pass")
 
+    def _goes(self, event: Event) -> bool:
+        """Whether the pass that an event is of runs as it goes, and is not generated first, as of nested nets it is."""
+        return not (self._is_generated or event.path)
+
     def is_sum(self, event: Accumulated) -> bool:
         """Whether an accumulation has a ledger: one that only makes a gradient dense when it runs has none."""
-        return len(event.contributions) > 1 or not self._goes
+        return len(event.contributions) > 1 or not self._goes(event)
 
     def is_last(self, event: Accumulated, at: int) -> bool:
         """Whether an accumulation is the last one of its blob."""
@@ -190,7 +194,7 @@ class Story:
         line = self._text.statement(event, event.index, at)
         returned = [one for one in line.statement.inputs if one.statement]
         deepest = max(returned, key=self._depth, default=None) if event.rank else None
-        return narration.played(event, line, deepest, goes=self._goes)
+        return narration.played(event, line, deepest, goes=self._goes(event))
 
     def _visited(self, event: Visited, at: int) -> Sentences:
         net, line = self._text.of(event), self._text.statement(event, event.index, at)
@@ -201,14 +205,14 @@ class Story:
 
     def _rule_applied(self, event: RuleApplied, at: int) -> Sentences:
         line, new = self._text.statement(event, event.index, at), self._since(event, at)
-        if self._goes:
-            return narration.rule_run(event, line, new)
-        return control_narration.rule_applied(line, new) if line.nets else narration.rule_applied(line, new)
+        if line.nets:
+            return control_narration.rule_applied(line, new)
+        return narration.rule_run(event, line, new) if self._goes(event) else narration.rule_applied(line, new)
 
     def _generator_added(self, event: GeneratorAdded, at: int) -> Sentences:
         net = self._text.of(event)
         gradient = written(net, parts_of(event.gradient)[-1], event.position, at).at(at)
-        if not self._goes:
+        if not self._goes(event):
             readers = self._readers(net, net.version(event.blob, event.version), at)
             return narration.generator_added(event, gradient, readers)
         owner = self._maker(event, event.blob, event.version, at)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from functools import partial
 from typing import Any
 
 from ...operators.gradients import gradient_name
@@ -98,7 +97,7 @@ def _by_rank(
     notes = Notes(copies(recalled.holding))
     if stand is not None:
         made = written(recalled)
-        limits = limits._replace(stand=_standing(stand, made, partial(_told, made, notes, is_over=False)))
+        limits = limits._replace(stand=_standing(stand, made, _so_far(made, notes)))
 
     def run(seeds: Sequence[tuple[Variable, Any]], **options: Any) -> Arrived:
         own = [(y, copied(gradient, device_of(gradient))) for y, gradient in seeds]
@@ -133,14 +132,29 @@ def _standing(stand: Stand, expression: Expression, so_far: Callable[[], Journal
     return lambda function: stand(names[function.uid], so_far)
 
 
-def _told(expression: Expression, notes: Notes, *, is_over: bool = True) -> Journal:
+def _told(expression: Expression, notes: Notes) -> Journal:
     """What a pass by rank did, whose values are all kept."""
     log = RankLog(expression, notes, None)
     for visit in notes.visits:
         log.tell(visit)
-    if is_over:
-        log.end()
+    log.end()
     return _journal_of_rank(notes, log)
+
+
+def _so_far(expression: Expression, notes: Notes) -> Callable[[], Journal]:
+    """What says, whenever a pass by rank stands still, what it did by then: what is new is told."""
+    log: RankLog | None = None
+    told = 0
+
+    def so_far() -> Journal:
+        nonlocal log, told
+        log = log or RankLog(expression, notes, None)
+        for visit in notes.visits[told:]:
+            log.tell(visit)
+        told = len(notes.visits)
+        return _journal_of_rank(notes, log)
+
+    return so_far
 
 
 def _journal_of_rank(notes: Notes, log: RankLog) -> Journal:

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -75,15 +76,12 @@ def random_sessions(count: int, seed: int) -> Iterator[tuple[Any, Session]]:
     rng = random.Random(seed)
     for number in range(count):
         drawn = rng.randbytes(SEED_BYTES + MOST_OPERATORS + 1)
-        case = decoded(THEMES[number % len(THEMES)], drawn)
-        try:
-            yield case, debug(case.net, case.ys, workspace=workspace_of(case), skip=case.skip)
-        except GradvizError:
-            continue
+        yield from _recorded(decoded(THEMES[number % len(THEMES)], drawn))
 
 
 def random_programs(count: int, seed: int) -> Iterator[tuple[Any, Session]]:
-    """Random programs with branches and loops, each as ``(lowered, session)``."""
+    """The same of random programs with branches and loops."""
+    from tests.gradient.nets.strategy import RandomNet
     from tests.gradient.programs.growth import grown
     from tests.gradient.programs.lowering import Lowered
     from tests.gradient.programs.tree import CONSTANTS
@@ -95,10 +93,23 @@ def random_programs(count: int, seed: int) -> Iterator[tuple[Any, Session]]:
         program = grown(genes, rng.randrange(10_000))
         lowered = Lowered(program)
         ys, given = starts(program, lowered)
-        ws = Workspace()
-        for name, array in {**CONSTANTS, **program.inputs, **given}.items():
-            ws.feed(name, array)
-        try:
-            yield lowered, ys, debug(lowered.net, ys, workspace=ws, skip=lowered.skip)
-        except GradvizError:
-            continue
+        yield from _recorded(RandomNet(lowered.net, {**CONSTANTS, **program.inputs}, ys, given, lowered.skip))
+
+
+def random_blocks(count: int, seed: int) -> Iterator[tuple[Any, Session]]:
+    """The same of random nets parts of which are in Do, If and While."""
+    from tests.gradient.blocks import FEEDS, Wrapping, lowered
+    from tests.gradient.nets.strategy import MOST_OPERATORS, SEED_BYTES, decoded
+    from tests.gradient.nets.themes import THEMES
+
+    rng = random.Random(seed)
+    for number in range(count):
+        drawn = rng.randbytes(SEED_BYTES + MOST_OPERATORS + 1)
+        case = decoded(THEMES[number % len(THEMES)], drawn)._replace(skip=0)
+        net = lowered(Wrapping(case, rng.randrange(2**32)).nodes)
+        yield from _recorded(case._replace(net=net, feeds=case.feeds | FEEDS))
+
+
+def _recorded(case: Any) -> Iterator[tuple[Any, Session]]:
+    with suppress(GradvizError):
+        yield case, debug(case.net, case.ys, workspace=workspace_of(case), skip=case.skip)

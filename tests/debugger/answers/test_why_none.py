@@ -226,8 +226,8 @@ def test_proofs_of_random_nets_hold_in_the_ir():
 
 def test_proofs_of_random_programs_hold_in_the_ir():
     pytest.importorskip("torch", reason="random programs are compared with PyTorch")
-    programs = [one for one in random_programs(25, seed=4) if one[2].events[-1].kind != "Failed"]
-    assert sum(proofs_hold(session, ys, lowered.skip, lowered.net.ops) for lowered, ys, session in programs) > 50
+    programs = [one for one in random_programs(25, seed=4) if one[1].events[-1].kind != "Failed"]
+    assert sum(proofs_hold(session, case.ys, case.skip, case.net.ops) for case, session in programs) > 50
 
 
 def test_the_skip_net_needs_no_workspace_to_be_asked():

@@ -14,6 +14,7 @@ from gradviz.debugger.journal import engines
 from gradviz.events import (
     About,
     Accumulated,
+    ChangedByHand,
     Completed,
     Contribution,
     EnteredSubnet,
@@ -81,6 +82,12 @@ def items():
     ]
 
 
+def by_hand(position, **more):
+    """The gradient of x is given another value."""
+    put = Operator("Copy", ["given"], ["x_grad"])
+    return ChangedByHand(**{"blob": "x_grad", "version": 1, "operators": [put], "position": position, **more})
+
+
 KINDS = [type(item).__name__ for item in items() if not isinstance(item, dict)]
 
 
@@ -91,6 +98,36 @@ def test_a_pass_that_keeps_the_rules_is_recorded_whole():
     assert session.trace().gradients == {"y": "y_grad@0", "x": "x_grad@0"}
     assert [line.type for line in session.trace().backward] == ["ConstantFill", "TanhGradient"]
     assert session.name == "Given.backward()"
+
+
+def test_values_may_be_changed_by_hand_before_the_pass_and_in_it():
+    put, given, square = Operator("Copy", ["given_y"], ["y"]), by_hand(2), np.full(2, 7.0)
+    [op] = given.operators
+    made = [
+        *items()[:3],
+        Played(1, put, (0,), (1,)),
+        ChangedByHand(blob="y", version=1),
+        {"given_y@0": [1.0, 2.0], "y@1": [1.0, 2.0]},
+        Ran(1, put, (0,), (1,), "cpu", 1e-6),
+        replace(items()[3], version=1),
+        replace(items()[5], position=2, in_versions=(1,)),
+        Visited(1, ["y_grad"]),
+        RuleApplied(1, "here.py:3", 1, [replace(BACK, outputs=["x_grad"])], ["x_grad"]),
+        Ran(3, BACK, (1, 0), (0,), "cpu", 1e-6),
+        given,
+        {"given@0": square, "x_grad@1": square},
+        Ran(4, op, (0,), (1,), "cpu", 1e-6),
+        Completed({"y": "y_grad"}),
+    ]
+    session = debug(Given(made))
+    assert not isinstance(session.events[-1], Failed), session.narration
+    assert session.value("x_grad").tolist() == [7, 7]
+    assert session.value("y").tolist() == [1, 2]
+    session.restart()
+    for blob in ("y", "x_grad"):
+        session.run_to("ChangedByHand")
+        assert f"`{blob}@1`" in session.narration
+    assert session.trace().events
 
 
 def test_values_that_come_early_are_those_of_their_events():
@@ -224,6 +261,14 @@ def instead(place, *others):
         (instead(11, {"x.grad@0": 0.5}), "does not fit x"),
         (instead(4, {"y_grad@0": 1.0}), r"Event 4 of Given, Ran, .*y_grad \(\) does not fit y@0 \(2,\)"),
         (instead(8, {"\ud800@0": 1.0}), r"\\ud800@0 has a value"),
+        (instead(2, ChangedByHand(blob="y", version=1)), "what changes y writes the next version of it, not 1"),
+        (instead(2, ChangedByHand(blob="y", version=0)), "what changes y writes the next version of it, not 0"),
+        (instead(2, ChangedByHand(blob="x", version=1)), "what changes x writes the next version"),
+        (instead(2, by_hand(0)), "changed by the operator played last"),
+        (instead(10, ChangedByHand(blob="x", version=1)), "or in the pass by those of the event"),
+        (instead(10, by_hand(0)), "gradient operator number 2 is next, not 0"),
+        (instead(10, by_hand(2, version=2)), "what changes x_grad writes the next version of it, not 2"),
+        (instead(10, by_hand(2, blob="y_grad")), "what changes y_grad writes the next version"),
     ],
 )
 def test_what_breaks_a_rule_ends_the_recording_and_is_named(broken, says, tmp_path):

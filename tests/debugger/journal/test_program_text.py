@@ -22,7 +22,9 @@ def followed(ops, ys, skip=0):
             then[len(events)] = now
         events.append(event)
         now = [(ssa.op.type, ssa.inputs, ssa.outputs) for ssa in number([*ops, *ir.gradient_ops])[len(ops) :]]
-    return ProgramText(nets_of(ops, ir.gradient_ops, events), events, Timeline(codes_of(map(type, events)))), then
+    text = ProgramText()
+    text.follow(nets_of(ops, ir.gradient_ops, events), events, Timeline(codes_of(map(type, events))))
+    return text, then
 
 
 def as_read(text, position):

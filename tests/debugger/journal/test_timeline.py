@@ -38,25 +38,36 @@ def passages(kinds):
     return around, other
 
 
+def runs(kinds):
+    """Of each event whether it enters a nested net in which, until it is left, nothing but running happens."""
+    _, other = passages(kinds)
+    inside = [kinds[number + 1 : end] for number, end in enumerate(other)]
+    return [
+        kind == "EnteredSubnet" and kinds[end] == "LeftSubnet" and {*some} <= {"EnteredSubnet", "LeftSubnet", "Ran"}
+        for kind, end, some in zip(kinds, other, inside, strict=True)
+    ]
+
+
 def groups(kinds):
-    """The number of each event's group; of each net that is open: its group, and the kind of its last event."""
+    """The number of each event's group; of each net that is open: its group, the kind of its last event, and whether
+    it runs."""
     found, count, is_run = [], -1, False
-    open_ = [[None, ""]]
-    for kind in kinds:
+    open_ = [[None, "", False]]
+    for kind, enters_run in zip(kinds, runs(kinds), strict=True):
         if kind == "LeftSubnet":
             open_.pop()
-        group, last = open_[-1]
+        group, last, runs_inside = open_[-1]
         goes_on = kind in (*BROUGHT, "LeftSubnet")
         if kind in ("Ran", "EnteredSubnet"):
-            goes_on = not is_run or last == "LeftSubnet"
+            goes_on = not (is_run or runs_inside) or last == "LeftSubnet"
         if group is None or not goes_on:
             count += 1
             group = count
-        open_[-1] = [group, kind]
+        open_[-1] = [group, kind, runs_inside]
         found.append(group)
         is_run |= kind == "Completed" and len(open_) == 1
         if kind == "EnteredSubnet":
-            open_.append([None, ""])
+            open_.append([None, "", enters_run])
     return found
 
 
@@ -67,6 +78,9 @@ def test_nested_nets_begin_and_end_where_one_finds_them_event_by_event(kinds):
     assert timeline.other.tolist() == other
     inside = [one if kinds[one] == "EnteredSubnet" else around[one] for one in range(len(kinds))]
     assert timeline.inside.tolist() == [NOWHERE, *inside]
+    whole = next((at for at, kind in enumerate(kinds) if kind == "Completed" and around[at] == NOWHERE), len(kinds))
+    begun = [at for at, is_run in enumerate(runs(kinds)) if is_run or (kinds[at] == "EnteredSubnet" and at > whole)]
+    assert timeline.begun.tolist() == begun
     assert timeline.passages.tolist() == [one for one, kind in enumerate(kinds) if kind.endswith("Subnet")]
 
 
