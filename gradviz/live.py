@@ -59,7 +59,8 @@ class Live:
         """Run the next operator; returns the last event.
 
         Args:
-            device: where: ``"cuda:0"``; None: where it runs without that.
+            device: where: ``"cuda:0"``; None: where it runs without that. What an operator of the net reads on another
+                device is copied there by operators that join before it, and its gradient comes back by others.
 
         Raises:
             GradvizError: ``not_live``: a `device` is named, and the engine cannot be told where to work.

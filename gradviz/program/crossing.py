@@ -23,6 +23,8 @@ TO_GPU, TO_CPU = "CopyCPUToGPU", "CopyGPUToCPU"
 COPIES = (TO_GPU, TO_CPU, "CopyOnDeviceLike")
 """Types of operators that read on another device than that on which they write."""
 
+Copies = Mapping[tuple[str, Device], str]
+
 
 def place(op: Operator, lying: Sequence[Device], default: Device) -> Device:
     """Where `op` runs when its inputs lie on the devices `lying`, in a workspace on `default`."""
@@ -49,14 +51,19 @@ class Crossing:
         lying: where the blobs lie that are there from the start; one that is not named lies where it is read first.
         default: where an operator runs for which nothing else says it.
         taken: names that no copy may have.
+        copies: by blob and device, what its copy there is called; those that are there from the start.
+
+    Attributes:
+        copies: those that are there by now.
     """
 
-    def __init__(self, lying: Mapping[str, Device], default: Device, taken: Iterable[str]) -> None:
+    def __init__(
+        self, lying: Mapping[str, Device], default: Device, taken: Iterable[str], copies: Copies | None = None
+    ) -> None:
         self._lying = dict(lying)
         self._default = default
         self._taken = set(taken)
-        # By blob and device, what its copy there is called.
-        self._copies: dict[tuple[str, Device], str] = {}
+        self.copies = dict(copies or {})
 
     def join(self, op: Operator) -> list[Operator]:
         """An operator that comes next, behind those that copy what it reads; it reads the copies.
@@ -70,28 +77,28 @@ class Crossing:
             op = replace(op, inputs=inputs) if made or inputs != op.inputs else op
         for name in op.outputs:
             self._lying[name] = where
-        if self._copies:
-            self._copies = {key: copy for key, copy in self._copies.items() if key[0] not in op.outputs}
+        if self.copies:
+            self.copies = {key: copy for key, copy in self.copies.items() if key[0] not in op.outputs}
         return [*made, op]
 
     def forget(self) -> None:
         """Copy anew from here on: what is behind takes no part in the backward pass, and its copies neither."""
-        self._copies.clear()
+        self.copies.clear()
 
     def _there(self, name: str, where: Device, made: list[Operator]) -> str:
         """What a blob is called on a device; `made` gets the operators that copy it."""
         here = self._lying.setdefault(name, where)
         if here == where:
             return name
-        if (name, where) not in self._copies:
+        if (name, where) not in self.copies:
             on_host = self._there(name, CPU, made) if CPU not in (here, where) else name
             type, gpu = (TO_CPU, here) if where == CPU else (TO_GPU, where)
             copy = free_name(f"{name}_{str(where).replace(':', '_')}", self._taken.__contains__)
             made.append(Operator(type, [on_host], [copy], device=gpu))
             self._taken.add(copy)
             self._lying[copy] = where
-            self._copies[name, where] = copy
-        return self._copies[name, where]
+            self.copies[name, where] = copy
+        return self.copies[name, where]
 
 
 def with_copies(net: NetDef, skip: int, lying: Mapping[str, Device], default: Device = CPU) -> tuple[NetDef, int]:

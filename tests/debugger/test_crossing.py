@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 import gradviz
-from gradviz import Device, GradientError, Net, NetError, Session, Workspace, debug, immediate, load
+from gradviz import Device, GradientError, Net, NetError, RunError, Session, Workspace, debug, immediate, live, load
 from gradviz.program import Gradient
 from gradviz.program.crossing import COPIES, CPU
 from gradviz.program.events import Completed, Failed, Ran
@@ -84,7 +84,6 @@ def test_what_crosses_is_copied_by_operators_and_comes_back(cupy: Any) -> None:
     assert copies.bytes == 256
     for one in copies.copies:
         assert one.seconds is not None
-        session.at(one.position)
         session.move_to(one.position)
         assert f"a copy of 64 bytes from {one.source}" in session.narration
     assert "2 from cpu to cuda:0, 2 from cuda:0 to cpu; 256 bytes" in str(copies)
@@ -212,3 +211,58 @@ def test_random_nets_on_random_devices_give_the_gradients_of_the_host(cupy: Any)
         explicit = [one for one in session.copies().copies if one.seconds is not None]
         compared += len(explicit)
     assert compared > CASES
+
+
+def test_a_live_step_on_another_device_joins_copies_of_what_it_reads(cupy: Any) -> None:
+    one = live(plain(crossing()), ["loss"], workspace=fed())
+    one.step()
+    one.step(device="cuda:0")
+    assert [str(op) for op in one.session.net.ops[1:3]] == ["h_cuda_0 = CopyCPUToGPU(h)", "t = Tanh(h_cuda_0)"]
+    assert [event.kind for event in one.session.events[2:]] == ["Played", "Ran", "Played", "Ran"]
+    one.session.move_to(4)
+    assert "a copy of 64 bytes from cpu" in one.session.narration
+    session = one.finish()
+    wanted = gradients(debug(plain(crossing()), ["loss"], workspace=fed()))
+    for name in ("x", "w", "b", "h"):
+        assert isinstance(session.value(f"{name}_grad"), np.ndarray)
+        np.testing.assert_allclose(session.value(f"{name}_grad"), wanted[name], rtol=1e-12)
+    assert [one.blob for one in session.copies().copies] == ["h@0", "g@0", "s_grad@0", "h_cuda_0_grad@0"]
+
+
+def test_a_live_pass_crosses_where_its_net_does(cupy: Any) -> None:
+    session = live(crossing(), ["loss"], workspace=fed()).finish()
+    wanted = debug(crossing(), ["loss"], workspace=fed())
+    assert [op.type for op in session.net.ops[:8]] == [op.type for op in wanted.net.ops[:8]]
+    assert sorted(map(str, session.net.ops)) == sorted(map(str, wanted.net.ops))
+    assert len(session.copies().copies) == 4
+
+
+def test_copies_of_an_operator_that_fails_have_not_joined(cupy: Any) -> None:
+    net, ws = Net("fails"), Workspace()
+    net.Tanh("x", "h")
+    net.MatMul(["h", "w"], "y")
+    ws.feed("x", np.ones((2, 3)))
+    ws.feed("w", np.ones((2, 2)))
+    one = live(net, ["y"], workspace=ws)
+    one.step()
+    before = one.next, list(one.session.events), list(one.workspace)
+    with pytest.raises(RunError, match="MatMul"):
+        one.step(device="cuda:0")
+    assert (one.next, list(one.session.events), list(one.workspace)) == before
+    one.feed("w", np.ones((3, 2)))
+    one.step(device="cuda:0")
+    assert [op.type for op in one.session.net.ops] == ["Tanh", "CopyCPUToGPU", "CopyCPUToGPU", "MatMul"]
+    assert one.finish().value("x_grad").shape == (2, 3)
+
+
+def test_a_live_sum_over_devices_is_refused_until_the_net_asks_for_copies(cupy: Any) -> None:
+    net = crossing("cpu")
+    one = live(net, ["loss"], workspace=fed())
+    for _ in net.ops:
+        one.step()
+    with pytest.raises(GradientError) as caught:
+        one.step()
+    assert caught.value.kind == "device_conflict"
+    net.copies = True
+    wanted = gradients(debug(plain(net), ["loss"], workspace=fed()))
+    np.testing.assert_allclose(one.finish().value("x_grad"), wanted["x"], rtol=1e-12)

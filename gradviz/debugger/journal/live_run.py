@@ -11,10 +11,12 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...program import Device, Operator, RunError
+from ...program.control_flow import NETS
 from ...program.errors import shorten
 from ...program.events import Event
 from ...program.net_halves import Key, NetHalves
@@ -105,6 +107,13 @@ class LiveRun:
         self.done.append(done)
         return done
 
+    def copy(self) -> LiveRun:
+        """The same, to go back to."""
+        other = LiveRun(self._device)
+        other.done, other.values, other.now = self.done.copy(), self.values.copy(), self.now.copy()
+        other._leaves, other.notes = self._leaves.copy(), self.notes
+        return other
+
     def give(self, leaves: Mapping[str, Array]) -> None:
         """Something is read that no operator has written."""
         self._leaves |= leaves
@@ -178,3 +187,24 @@ def fitting(blob: str, value: Any, now: Array | None, device: Device) -> Array:
             ways_out=[f"Give an array of {now.dtype} and shape {now.shape}."],
         )
     return array
+
+
+def on_device(op: Operator, device: Device | None) -> Operator:
+    """An operator that is to run on a device, where one is named.
+
+    Raises:
+        RunError: ``bad_device``: it runs nested nets.
+    """
+    if device is None:
+        return op
+    if op.type in NETS:
+        raise RunError(
+            f"{op.type} runs nested nets, each operator of which runs where it says itself, or where its inputs lie: "
+            f"the {op.type} cannot be told to run on {device}.",
+            kind="bad_device",
+            ways_out=[
+                "Step without a device.",
+                f'Give the operators in its nets one: net.Tanh(..., device="{device}").',
+            ],
+        )
+    return replace(op, device=device)

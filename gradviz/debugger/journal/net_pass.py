@@ -22,8 +22,9 @@ from ...gradient.nesting import Surroundings
 from ...operators.gradients import is_gradient_of
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
-from ...program import Device, GradientError, GradvizError, NetDef, Operator, RunError
+from ...program import Device, GradientError, GradvizError, NetDef, Operator
 from ...program.control_flow import NETS, check_structure, kept_inputs, operators_in
+from ...program.crossing import Copies, Crossing
 from ...program.errors import code, count_of, listed, shorten
 from ...program.events import (
     Accumulated,
@@ -38,13 +39,13 @@ from ...program.net import check_depth
 from ...program.net_halves import NetHalves, nets_of, numbered
 from ...program.operator import BlobVersion, Ssa, check_name, free_name, parts_of
 from ...runtime import Workspace
-from ...runtime.devices import available
+from ...runtime.devices import available, device_of
 from ...runtime.watched import Journal, interrupted
 from .engine_rules import renamed, steps_renamed
 from .gradient_shapes import Fit
 from .live_events import LiveEvents, placed
-from .live_run import Done, LiveRun, fitting
-from .net_recorder import check_arguments, check_seeds
+from .live_run import Done, LiveRun, fitting, on_device
+from .net_recorder import check_arguments, check_seeds, refuse_sums
 
 _ROUND = re.compile(r"\[\d+\]")
 
@@ -70,7 +71,7 @@ class NetPass:
         if workspace is None:
             raise _not_live("There is nothing to run on: no workspace is given.", "Write live(net, ys, workspace=ws).")
         self._net, self._known = net, list(net.ops)
-        self._ys, self._skip = ys, skip
+        self._ys, self._skip, self._skipped = ys, skip, skip
         self._device = workspace.device
         self._blobs = {name: workspace.fetch(name, device=None) for name in workspace}
         self._ops = list(net.ops)
@@ -89,6 +90,8 @@ class NetPass:
         self._coming: list[Event] = []
         # Versions that were changed by hand -> the blob that has a copy.
         self._copies: dict[str, str] = {}
+        # Blobs and devices -> what their copies there are called.
+        self._crossed: Copies = {}
         # Gradient operators that put a value that was given in place of what another one has written -> that one.
         self._replaced: dict[int, int] = {}
         # What has joined, with its versions and as a whole, and the events told so far.
@@ -129,7 +132,8 @@ class NetPass:
         Raises:
             RunError: it fails; everything is as before, and it is still next. ``bad_device``.
             GradientError: ``not_live``: the net has run, and nothing says what to differentiate. What `IR` raises
-                where the backward pass cannot begin.
+                where the backward pass cannot begin; ``device_conflict``: the net says that gradients which are added
+                are computed on different devices, and does not ask for copies.
         """
         where = None if device is None else available(Device.parse(device) or self._device)
         self._look_for_more()
@@ -238,34 +242,52 @@ class NetPass:
         self._ops[self._joined :] = more
 
     def _join(self, device: Device | None) -> None:
-        """Run the next operator of the net, which joins."""
+        """Run the next operator of the net, which joins, behind those that copy what it reads on another device."""
         added = self._ops[self._joined]
-        op = _on(added, device)
+        crossing = self._crossing(added)
+        *copies, op = crossing.join(on_device(added, device))
+        before = (self._run.copy(), self._ops.copy(), self._joined, self._skip, len(self._happened)) if copies else None
         try:
-            program = [*self._numbered, numbered(op, self._versions)]
-            nets = nets_of([*self._ops[: self._joined], op], [], (), program)
-            done = self._run.run(op, nets, self._blobs)
+            for copy in copies:
+                self._ops.insert(self._joined, copy)
+                self._skip += self._joined < self._skip
+                self._join_as(copy, added)
+            self._join_as(op, added)
         except BaseException:
+            if before is not None:
+                self._run, self._ops, self._joined, self._skip, count = before
+                del self._happened[count:]
             self._renumber()
             raise
-        self._ops[self._joined], self._program, self._halves = op, program.copy(), nets
-        self._happened += [self._joining(added), done]
-        self._joined += 1
+        self._crossed = crossing.copies
 
-    def _joining(self, added: Operator) -> Played:
-        """That the next operator joins, as it was `added` to the net."""
-        ssa, kept = self._numbered[self._joined], kept_inputs(added)
+    def _crossing(self, op: Operator) -> Crossing:
+        """What lies where that an operator reads, and its copies on other devices."""
+        arrays = {**self._blobs, **self._run.now}
+        there = [name for name in (*op.inputs, *self._crossed.values()) if name in arrays]
+        lying = {name: device_of(arrays[name]) for name in there}
+        return Crossing(lying, self._device, self._taken, self._crossed)
+
+    def _join_as(self, op: Operator, added: Operator) -> None:
+        """Run the next operator as `op`: one that was `added` to the net, or one that copies what that reads."""
+        program = [*self._numbered, numbered(op, self._versions)]
+        nets = nets_of([*self._ops[: self._joined], op], [], (), program)
+        done = self._run.run(op, nets, self._blobs)
+        self._ops[self._joined], self._program, self._halves = op, program.copy(), nets
+        ssa, kept = program[-1], kept_inputs(op)
         # What it may leave as it is it reads, too: the version before the one that it writes.
-        written = dict(zip(added.outputs, ssa.out_versions, strict=True))
-        return Played(
+        written = dict(zip(op.outputs, ssa.out_versions, strict=True))
+        played = Played(
             self._joined,
             replace(ssa.op, inputs=[*ssa.op.inputs, *kept]) if kept else ssa.op,
             (*ssa.in_versions, *[written[name] - 1 for name in kept]),
             ssa.out_versions,
             code=self._net.calls.line_of(added),
-            inside=tuple(map(self._net.calls.line_of, operators_in(added))),
+            inside=tuple(map(self._net.calls.line_of, operators_in(op))),
             numbered=True,
         )
+        self._happened += [played, done]
+        self._joined += 1
 
     def _change(self, blob: str, array: Array) -> None:
         """Let a blob have another value, which is a new version of it."""
@@ -301,8 +323,12 @@ class NetPass:
 
     def _free(self, name: str) -> str:
         """`name`, with a number where something is called so."""
-        taken = {blob for op in (*self._ops, *self._made) for blob in (*op.inputs, *op.outputs)} | self._blobs.keys()
-        return free_name(name, taken.__contains__)
+        return free_name(name, self._taken.__contains__)
+
+    @property
+    def _taken(self) -> set[str]:
+        """The names of all blobs."""
+        return {blob for op in (*self._ops, *self._made) for blob in (*op.inputs, *op.outputs)} | self._blobs.keys()
 
     def _begin(self) -> None:
         """The backward pass begins.
@@ -315,6 +341,8 @@ class NetPass:
                 "The net has run, and nothing says what to differentiate.",
                 'Write live.differentiate(["loss"]), or add operators to the net.',
             )
+        if not self._net.copies:
+            refuse_sums(self._net.ops, self._skipped, self._ys)
         steps = IR(self._ops, self._skip, around=Surroundings(copies=self._copies)).backward_steps(self._ys)
         self._coming = [event for event in next(steps) if not isinstance(event, Played)]
         self._steps = steps
@@ -377,7 +405,7 @@ class NetPass:
     def _run_made(self, device: Device | None) -> None:
         """Run the next gradient operator."""
         number = self._gone_back
-        op = _on(self._made[number], device)
+        op = on_device(self._made[number], device)
         # Two gradients of one blob have one name until an accumulation tells them apart.
         own = [name if op.outputs.index(name) == slot else f"{name}_{slot}" for slot, name in enumerate(op.outputs)]
         fit = self._fit()
@@ -443,23 +471,6 @@ class NetPass:
 def _brought(event: Event) -> Sequence[Operator]:
     """The gradient operators around all nested nets that come with an event."""
     return [] if event.path else gradient_operators(event)
-
-
-def _on(op: Operator, device: Device | None) -> Operator:
-    """An operator that is to run on a device, where one is named."""
-    if device is None:
-        return op
-    if op.type in NETS:
-        raise RunError(
-            f"{op.type} runs nested nets, each operator of which runs where it says itself, or where its inputs lie: "
-            f"the {op.type} cannot be told to run on {device}.",
-            kind="bad_device",
-            ways_out=[
-                "Step without a device.",
-                f'Give the operators in its nets one: net.Tanh(..., device="{device}").',
-            ],
-        )
-    return replace(op, device=device)
 
 
 def _check_nested(operators: Sequence[Operator], first: int = 0) -> None:

@@ -148,11 +148,21 @@ def crossed(net: NetDef, ys: Ys, workspace: Workspace | None, skip: int) -> tupl
         return net, skip
     if not net.copies:
         try:
-            IR(net.ops, skip).get_backward_pass(ys)
-        except GradientError as error:
-            if error.kind == "device_conflict":
-                return net, skip
+            refuse_sums(net.ops, skip, ys)
+        except GradientError:
+            return net, skip
     return copying, begin
+
+
+def refuse_sums(ops: Sequence[Operator], skip: int, ys: Ys) -> None:
+    """Raise GradientError ``device_conflict`` where gradients would be added that are computed on different devices."""
+    if len({op.device for op in ops if op.device is not None}) < 2:
+        return
+    try:
+        IR(ops, skip).get_backward_pass(ys)
+    except GradientError as error:
+        if error.kind == "device_conflict":
+            raise
 
 
 def _name_lines(net: NetDef, events: list[Event]) -> None:
