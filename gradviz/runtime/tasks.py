@@ -65,7 +65,8 @@ def results(works: Sequence[Work], executor: Any, pace: Pace) -> list[list[Any]]
     on: those that wait are called off, and those that run, a fraction of a second each or an item, are waited for.
 
     Args:
-        executor: of `concurrent.futures`, or alike, as Dask's ``client.get_executor()``; None: all is done here.
+        executor: of `concurrent.futures`, or alike, as Dask's ``client.get_executor()``, or what has one, as Dask's
+            client; None: all is done here.
 
     Raises:
         GradvizError: ``bad_executor``: it is none, or takes no tasks. ``not_sendable``: the function cannot be sent to
@@ -94,6 +95,8 @@ class _Tasks:
     """Works that an executor does."""
 
     def __init__(self, works: Sequence[Work], executor: Any, pace: Pace) -> None:
+        if hasattr(executor, "get_executor"):
+            executor = executor.get_executor()
         if not hasattr(executor, "submit"):
             raise _bad_executor(f"{type(executor).__name__} is no executor")
         self._works = works

@@ -17,6 +17,7 @@ from ..steering import bad_argument
 from .comparison import MOST, SEED, Checked, Comparison, Verdict, along
 from .flow import array_of, arriving, arriving_after, gives, gradient_of, hooked, meant, seeds, sum_through
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits
+from .leaves import leaves
 from .net_view import NetView, text_of
 from .rerun import Doubles, NotCheckable, OperatorRun, as_double, check_repeats, operator_run, rest_of
 
@@ -147,12 +148,10 @@ def checkable(here: NetView, word: str) -> CheckableView:
 
 
 def _all(here: NetView) -> list[_Planned]:
-    """The leaves of the program that have a gradient: what it reads and does not write."""
+    """The leaves of the program."""
     view = NetView(here.recorded, here.position, here.recorded.text.outermost)
-    read = dict.fromkeys(blob for statement in view.net.forward for blob in statement.inputs)
-    leaves = [blob for blob in read if blob.statement is None and blob.arrivals]
     doubles = Doubles(view)
-    return [_of_blob(view, blob, doubles) for blob in leaves]
+    return [_of_blob(view, blob, doubles) for blob in leaves(view)]
 
 
 def _shares(sizes: Sequence[int], samples: int | None) -> list[int]:
