@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...operators.registry import Array
+from ...program.code_line import CodeLine
 from ...runtime.devices import CPU, moved
 from ..journal import Recording, Writing
 from .flow import array_of, gradient_of, seeds
@@ -34,3 +35,13 @@ def outputs(recording: Recording) -> list[Array]:
 
 def _outermost(recording: Recording) -> NetView:
     return NetView(Recorded(recording, None, is_saved=False), len(recording.events), recording.text.outermost)
+
+
+def lines_reading(recording: Recording) -> dict[str, CodeLine]:
+    """The line of the user's code that reads each leaf first, by the leaf's name; of those whose line is known."""
+    found: dict[str, CodeLine] = {}
+    for statement in recording.text.outermost.forward:
+        for blob in statement.inputs:
+            if blob.statement is None and statement.code is not None:
+                found.setdefault(blob.name, statement.code)
+    return found
