@@ -137,7 +137,7 @@ def ranks(folder: str | PathLike[str]) -> Ranks:
             raise
         known.append(unpacked(gradients_beside(file)))
     gradients = _compared(known)
-    found = [*_failed(sessions), *_unused(sessions, known), *_not_finite(gradients), *_apart(gradients)]
+    found = [*_failed(sessions), *_not_finite(gradients), *_unused(sessions, known), *_apart(gradients)]
     together = Ranks(str(folder), gradients, sorted(found, key=lambda one: not one.harm))
     together.__dict__["sessions"] = sessions
     return together
@@ -240,7 +240,8 @@ def _unused(sessions: Sequence[Session], known: Sequence[RankGradients]) -> Iter
         read = "" if other is None else f", and rank {other} does" + (f", in {line}" if line else "")
         verb = "used" if other is None else "never used"
         ways_out = (
-            f"Use {it} on every rank in each step, or in none.",
+            f"Use {it} on every rank in each step"
+            + (f", or take {it} out of the model, or say requires_grad_(False)." if other is None else "."),
             "DistributedDataParallel waits for every gradient: say find_unused_parameters=True.",
         )
         yield RankFinding("unused", f"{who} {verb} {_some(parameters)}{of}{read}.", tuple(parameters), on, module, line,
@@ -270,14 +271,14 @@ def _not_finite(gradients: Sequence[RankedGradient]) -> Iterator[RankFinding]:
 
 def _apart(gradients: Sequence[RankedGradient]) -> Iterator[RankFinding]:
     """How far the ranks are apart, as they should be: each has data of its own."""
-    compared = [one for one in gradients if one.difference is not None]
+    compared = [one for one in gradients if isinstance(one.difference, int | float)]
     apart = [one for one in compared if one.difference != 0]
     if apart:
         most = max(apart, key=lambda one: float(one.relative or 0))
         said = "differs" if len(apart) == 1 else "differ"
         sentence = (
             f"{count_of(len(apart), 'gradient')} of {len(compared)} {said} between ranks before they are averaged, "
-            f"most that of {most.name}: by {digits(most.difference)}, {digits(most.relative)} of its greatest element."
+            f"that of {most.name} most: by {digits(most.difference)}, {digits(most.relative)} times its greatest element."
         )
         names = tuple(one.name for one in apart)
         yield RankFinding("differs", sentence, names, tuple(range(len(most.norms))), harm=False)

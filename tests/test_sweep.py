@@ -11,7 +11,7 @@ import pytest
 
 import gradviz
 import gradviz.functions as F
-from gradviz import GradvizError, Net, Variable, Workspace, sweep
+from gradviz import GradvizError, Net, Variable, Workspace, register_gradient, register_kernel, sweep
 
 GRID = {"depth": [1, 6], "scale": [0.1, 1.0]}
 
@@ -139,6 +139,28 @@ def test_a_point_whose_process_dies_costs_that_row_alone():
         table = sweep(dies, {"depth": [1, 2, 3]}, executor=executor)
     assert "failed: BrokenProcessPool" in table[1].error
     assert [row.error for row in (table[0], table[2])] == ["", ""]
+
+
+def test_an_interrupt_ends_the_sweep_and_not_the_point_alone(own_types):
+    asked = []
+
+    def interrupt(op, x):
+        asked.append(x)
+        signal.raise_signal(signal.SIGINT)
+        return x
+
+    register_kernel("OwnInterrupt")(interrupt)
+    register_gradient("OwnInterrupt")(lambda op, g_output: (None, g_output))
+
+    def make(width):
+        net, workspace = Net("interrupted"), Workspace()
+        net.add("OwnInterrupt", "x", "y")
+        workspace.feed("x", np.ones(width))
+        return net, ["y"], workspace
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(make, {"width": [1, 2, 3]})
+    assert len(asked) == 1
 
 
 def test_what_is_not_finite_is_a_number_like_others():

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -75,6 +74,8 @@ def unpacked(path: Path) -> RankGradients:
     Raises:
         GradvizError: ``bad_file``: it is not there, cut off, or none of this kind.
     """
+    from zipfile import BadZipFile  # takes its time to import
+
     try:
         with np.load(path) as file:
             names, parameters = file["names"].tolist(), file["parameters"].tolist()

@@ -12,6 +12,7 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 from torch import nn
+from torch.nn.parallel import DistributedDataParallel
 
 import gradviz
 from gradviz import GradvizError
@@ -40,12 +41,13 @@ def _rank(rank, port, folder):
     dist.init_process_group("gloo", f"tcp://127.0.0.1:{port}", rank=rank, world_size=2)
     torch.manual_seed(0)
     model = Branches()
+    parallel = DistributedDataParallel(model)
     for name, same in (("branches", False), ("same", True)):
         torch.manual_seed(1 if same else rank)
         with gradviz.torch.capture(model):
-            loss = model(torch.randn(5, 3), 1 if same else rank).square().mean()
+            loss = parallel(torch.randn(5, 3), 1 if same else rank).square().mean()
         gradviz.debug(loss).save(f"{folder}/{name}/")
-    wrong = model(torch.full((5, 3), np.nan if rank else 1.0), 1).square().mean()
+    wrong = parallel(torch.full((5, 3), np.nan if rank else 1.0), 1).square().mean()
     (Path(folder) / "nan").mkdir(exist_ok=True)
     gradviz.debug(wrong).save(Path(folder) / "nan")
     dist.barrier()
