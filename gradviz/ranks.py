@@ -275,10 +275,10 @@ def _apart(gradients: Sequence[RankedGradient]) -> Iterator[RankFinding]:
     apart = [one for one in compared if one.difference != 0]
     if apart:
         most = max(apart, key=lambda one: float(one.relative or 0))
-        said = "differs" if len(apart) == 1 else "differ"
+        differ = f"{count_of(len(apart), 'gradient')} of {len(compared)} {'differs' if len(apart) == 1 else 'differ'}"
         sentence = (
-            f"{count_of(len(apart), 'gradient')} of {len(compared)} {said} between ranks before they are averaged, "
-            f"that of {most.name} most: by {digits(most.difference)}, {digits(most.relative)} times its greatest element."
+            f"{differ} between ranks before they are averaged, most that of {most.name}: by {digits(most.difference)}, "
+            f"{digits(most.relative)} times its largest element."
         )
         names = tuple(one.name for one in apart)
         yield RankFinding("differs", sentence, names, tuple(range(len(most.norms))), harm=False)

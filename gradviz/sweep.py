@@ -96,7 +96,9 @@ class Sweep(Answer, frozen=True, dict=True):
         """
         point = self.rows[row].point if isinstance(row, int) else row.point
         with _made(self.__dict__["make_net"], point, self.seed) as (given, options):
-            return debug(given, **options)
+            session = debug(given, **options)
+            len(session)  # it is read while there is all that gives names
+            return session
 
     def blocks(self) -> Iterator[Block]:
         failed = sum(bool(row.error) for row in self.rows)
@@ -121,10 +123,9 @@ def sweep(make_net: Callable[..., Any], grid: Points, *, executor: Any = None, s
             ``net, ys, workspace``; a Variable; a loss of PyTorch; or an object that has an engine.
         grid: ``{"depth": [2, 4, 8], "scale": [0.5, 1.0]}``, all combinations, the last argument changing first; or
             the points, ``[{"depth": 2, "scale": 0.5}, ...]``.
-        executor: as of `Session.check`. Its processes must be able to import `make_net`; those that begin as copies of
-            a process in which PyTorch has gone backward cannot do so, and those of
-            ``ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn"))`` can. Threads of one process take
-            turns, since they share its random numbers. None: all is done here.
+        executor: as of `Session.check`. Its processes must be able to import `make_net`. Where PyTorch works on a GPU
+            they must begin afresh: ``ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn"))``. Threads of
+            one process take turns, since they share its random numbers. None: all is done here.
         seed: of the random numbers of Python, numpy and PyTorch before each point; afterwards they go on as before.
 
     Returns:
@@ -180,27 +181,21 @@ def _bad_grid(message: str) -> GradvizError:
 @contextmanager
 def _made(make_net: Callable[..., Any], point: Mapping[str, Any], seed: int) -> Iterator[tuple[Any, dict[str, Any]]]:
     """What `debug` is to be given, and how; inside the ``with`` block random numbers come from the seed."""
-    had_torch = "torch" in sys.modules
-    with _seeded(seed):
-        given = make_net(**point)
-        if had_torch or "torch" not in sys.modules:
-            yield _arguments(given)
-            return
-    with _seeded(seed):  # that has imported PyTorch, whose numbers were from no seed yet
-        yield _arguments(make_net(**point))
 
+    def make() -> Any:
+        random.seed(seed)
+        np.random.seed(seed)
+        return make_net(**point)
 
-@contextmanager
-def _seeded(seed: int) -> Iterator[None]:
-    """Inside the ``with`` block random numbers come from a seed; behind it they go on as before."""
     with _TURN, ExitStack() as stack:
         stack.callback(random.setstate, random.getstate())
         stack.callback(np.random.set_state, np.random.get_state())
-        if (torch := bridges.known("torch")) is not None:
-            stack.enter_context(torch.seeded(seed))
-        random.seed(seed)
-        np.random.seed(seed)
-        yield
+        given = None
+        if "torch" not in sys.modules:
+            given = make()
+        if (torch := bridges.known("torch")) is not None:  # where it is imported by now, its numbers had no seed
+            given = stack.enter_context(torch.seeded(seed, make))
+        yield _arguments(given)
 
 
 def _arguments(given: Any) -> tuple[Any, dict[str, Any]]:

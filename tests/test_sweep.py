@@ -104,7 +104,11 @@ def test_losses_of_pytorch_are_the_same_in_a_process_that_has_not_imported_it():
         table = sweep(of_torch, {"width": [2, 3]}, executor=executor)
     assert [row.error for row in table] == ["", ""]
     assert alike(table, sweep(of_torch, {"width": [2, 3]}))
-    assert len(table.open(1)) > 0
+    assert all(row.loss > 0 and {*row.gradients} == {"weight", "bias"} for row in table)
+    session = table.open(1)
+    assert session.value("weight_grad").shape == (1, 3)
+    session.run_to("weight_grad")
+    assert "weight_grad" in session.narration
 
 
 def test_random_numbers_go_on_as_before():

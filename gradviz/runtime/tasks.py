@@ -137,7 +137,8 @@ class _Tasks:
         for number, work in enumerate(self._works):
             given, seconds = self._given[number], self._seconds[number]
             left = len(work.items) - given
-            if left and (seconds is not None or given < max(1, FIRST // len(self._works))):
+            # Where the first ones have all failed the others still come, one by one.
+            if left and (seconds is not None or given < max(1, FIRST // len(self._works)) or not self._running):
                 size = 1 if seconds is None else min(left, ceil(LONG / max(seconds, 1e-6)))
                 self._given[number] += size
                 return _Task(number, range(given, given + size))

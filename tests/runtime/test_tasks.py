@@ -127,6 +127,12 @@ def test_what_fails_each_time_says_why():
     assert isinstance(found[1].__cause__, ZeroDivisionError)
 
 
+def test_where_everything_fails_it_ends():
+    with ThreadPoolExecutor(2) as executor:
+        (found,) = ask([Work(lambda item: 1 // 0, range(2 * FIRST))], executor)
+    assert [one.kind for one in found] == ["task_failed"] * 2 * FIRST
+
+
 def test_what_cannot_be_sent_to_a_process_is_named_and_threads_take_it():
     kernel = lambda item: -item  # noqa: E731
     work = Work(kernel, [1, 2], {"The kernel of Own": kernel})

@@ -1,13 +1,17 @@
-"""What a process of PyTorch has but once: its random numbers, and its rank in a distributed job."""
+"""What a process of PyTorch has but once: its rank in a distributed job, its random numbers, and its last captures."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
+from typing import TypeVar
 
 import torch
+from torch.nn.modules.module import register_module_forward_pre_hook
 
-from .capture import REMEMBERED
+from .capture import REMEMBERED, Module, capture
+
+T = TypeVar("T")
 
 
 def rank() -> tuple[int, int] | None:
@@ -28,8 +32,24 @@ def parameters_beside(names: Collection[str]) -> list[str]:
 
 
 @contextmanager
-def seeded(seed: int) -> Iterator[None]:
-    """Inside the ``with`` block random numbers come from a seed; behind it they go on as before."""
+def seeded(seed: int, compute: Callable[[], T]) -> Iterator[T]:
+    """What a function computes, with random numbers from a seed, which go on as before behind the ``with`` block.
+
+    Inside of it the modules that the function has called give their names to what it has computed, though nobody else
+    may know them any more.
+    """
+    called: list[Module] = []
+    hook = register_module_forward_pre_hook(lambda module, given: called.append(module))
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        yield
+        one = capture()
+        try:
+            try:
+                with one:
+                    computed = compute()
+            finally:
+                hook.remove()
+            yield computed
+        finally:
+            with suppress(ValueError):  # it made many captures of its own
+                REMEMBERED.remove(one)

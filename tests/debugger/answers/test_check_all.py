@@ -139,6 +139,17 @@ def test_a_process_that_dies_changes_nothing(own_types, monkeypatch, tmp_path):
     assert (tmp_path / "dead").exists()
 
 
+def test_a_worker_of_dask_that_dies_changes_nothing(own_types, monkeypatch, tmp_path):
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed: no cluster of it is asked")
+    monkeypatch.setenv(MARK, f"{os.getpid()}:{tmp_path / 'dead'}")
+    session = own_cube(cubed_or_dead)
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    with cluster, distributed.Client(cluster) as client:
+        for executor in (client.get_executor(), client):
+            assert session.check("all", executor=executor) == session.check("all")
+    assert (tmp_path / "dead").exists()
+
+
 def test_what_is_no_number_of_samples_or_no_executor_is_refused_and_the_session_goes_on():
     session = diamond()
     for samples in (0, 1.5, "many", True):
