@@ -66,6 +66,11 @@ class SweepRow(msgspec.Struct, frozen=True):
         norms = {name: float(value.norm or 0) for name, value in self.gradients.items()}
         return dict(sorted(norms.items(), key=lambda each: each[1]))
 
+    def __repr__(self) -> str:
+        point = ", ".join(f"{name}={_said(value)}" for name, value in self.point.items())
+        said = self.error or f"loss {digits(self.loss)}, ‖gradient‖ {digits(self.norm)}"
+        return f"<row {self.number}, {point}: {said}>"
+
 
 class Sweep(Answer, frozen=True, dict=True):
     """A row for each point of a grid, in the order of the grid: a sequence, which Python filters and sorts.
@@ -241,8 +246,12 @@ def _fault(recording: Recording) -> str:
 def _cells(row: SweepRow, names: Sequence[str], *, with_error: bool) -> list[str]:
     norms = list(row.norms.items())
     ends = [f"{name}: {digits(norm)}" for name, norm in (norms[0], norms[-1])] if norms else ["", ""]
-    point = [row.point.get(name, "") for name in names]
-    said = [digits(one) if isinstance(one, float) else str(one) for one in point]
+    said = [_said(row.point.get(name, "")) for name in names]
     numbers = [digits(one) for one in (row.loss, row.norm)]
     seconds = digits(row.seconds, "")
     return [str(row.number), *said, *numbers, *ends, seconds, *([row.error] if with_error else [])]
+
+
+def _said(value: Any) -> str:
+    """A value of a point as a person reads it."""
+    return digits(value) if isinstance(value, float) else str(value)

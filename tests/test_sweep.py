@@ -68,6 +68,7 @@ def test_there_is_a_row_for_each_point_in_the_order_of_the_grid():
     assert row.norm == pytest.approx(np.sqrt(sum(norm**2 for norm in row.norms.values())))
     assert list(row.norms.values()) == sorted(row.norms.values())
     assert row.gradients["w3"].shape == [8, 8]
+    assert repr(row).startswith("<row 2, depth=6, scale=0.1: loss ")
 
 
 def test_points_may_be_listed():
