@@ -171,7 +171,7 @@ def _files(folder: Path) -> list[Path]:
                 "Look why that rank came to no session.save; gradviz.load reads the recordings of the others.",
             ],
         )
-    return [by_rank[rank] for rank in sorted(by_rank)]
+    return [by_rank[rank] for rank in range(counts[0])]
 
 
 def _compared(known: Sequence[RankGradients]) -> list[RankedGradient]:

@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 
 from . import bridges
-from .debugger.answers import Answer, Block, Grid, Paragraph, digits, first_of, leaf_gradients, outputs
+from .debugger.answers import Answer, Block, Grid, Paragraph, differentiated, digits, first_of, leaf_gradients
 from .debugger.document import Value, json_safe
 from .debugger.journal import Pace, Recording, record_any
 from .debugger.statistics import statistics
@@ -204,7 +204,7 @@ def _made(make_net: Callable[..., Any], point: Mapping[str, Any], seed: int) -> 
 
 
 def _arguments(given: Any) -> tuple[Any, dict[str, Any]]:
-    if isinstance(given, tuple) and given and isinstance(given[0], NetDef):
+    if isinstance(given, tuple) and 0 < len(given) <= 3 and isinstance(given[0], NetDef):
         return given[0], dict(zip(("ys", "workspace"), given[1:], strict=False))
     return given, {}
 
@@ -221,7 +221,7 @@ def _row(make_net: Callable[..., Any], seed: int, item: tuple[int, dict[str, Any
             bridges.cross(given)
             recording = record_any(given, options, None)
             error = _fault(recording)
-            if ys := outputs(recording):
+            if ys := differentiated(recording):
                 loss = float(sum(y.sum(dtype=np.float64) for y in ys))
             gradients = {name: statistics(array) for name, array in leaf_gradients(recording).items()}
             if gradients:

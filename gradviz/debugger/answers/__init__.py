@@ -4,7 +4,7 @@ from .check import CheckableView, CheckView
 from .code import CodeView
 from .diff import DiffView
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits, first_of
-from .leaves import leaf_gradients, lines_reading, outputs
+from .leaves import differentiated, leaf_gradients, lines_reading
 from .ledger import LedgerView, MergeView
 from .net_view import by_name
 from .numbers import NumbersView
@@ -19,6 +19,6 @@ from .why_none import WhyNoneView
 __all__ = [
     "Answer", "Block", "Bullets", "CheckView", "CheckableView", "CodeView", "DiffView", "Grid", "LedgerView",
     "MergeView", "NumbersView", "Paragraph", "PathsView", "ProvenanceView", "Questions", "StateView", "StoreView",
-    "VersionsView", "WhyNoneView", "asked", "by_name", "digits", "first_of", "leaf_gradients",
-    "lines_reading", "outputs",
+    "VersionsView", "WhyNoneView", "asked", "by_name", "differentiated", "digits", "first_of", "leaf_gradients",
+    "lines_reading",
 ]  # fmt: skip

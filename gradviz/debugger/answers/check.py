@@ -13,7 +13,7 @@ from ...program import GradvizError
 from ...program.errors import count_of, listed
 from ...runtime.tasks import Work, results
 from ..journal import Pace, Statement, Writing
-from ..steering import bad_argument
+from ..steering import CursorError, bad_argument
 from .comparison import MOST, SEED, Checked, Comparison, Verdict, along
 from .flow import array_of, arriving, arriving_after, gives, gradient_of, hooked, meant, seeds, sum_through
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits
@@ -148,10 +148,19 @@ def checkable(here: NetView, word: str) -> CheckableView:
 
 
 def _all(here: NetView) -> list[_Planned]:
-    """The leaves of the program."""
+    """The leaves of the program; raises CursorError ``not_computed`` where no gradient of one was computed."""
     view = NetView(here.recorded, here.position, here.recorded.text.outermost)
-    doubles = Doubles(view)
-    return [_of_blob(view, blob, doubles) for blob in leaves(view)]
+    doubles, planned = Doubles(view), list[_Planned]()
+    absent: CursorError | None = None
+    for blob in leaves(view):
+        try:
+            planned.append(_of_blob(view, blob, doubles))
+        except CursorError as error:
+            absent = error
+            planned.append(_Planned(f"The gradient of {blob}", [error.message]))
+    if absent is not None and all(one.begin is None for one in planned):
+        raise absent
+    return planned
 
 
 def _shares(sizes: Sequence[int], samples: int | None) -> list[int]:

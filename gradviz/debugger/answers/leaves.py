@@ -27,7 +27,7 @@ def leaf_gradients(recording: Recording) -> dict[str, Array]:
     return found
 
 
-def outputs(recording: Recording) -> list[Array]:
+def differentiated(recording: Recording) -> list[Array]:
     """What was differentiated, on the CPU; of what was computed."""
     view = _outermost(recording)
     return [moved(array, CPU) for y in seeds(view) if (array := view.array(y)) is not None]

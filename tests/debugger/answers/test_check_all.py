@@ -168,6 +168,19 @@ def test_of_a_recording_without_values_nothing_can_be_checked(tmp_path):
     assert caught.value.kind == "not_computed"
 
 
+def test_what_was_not_computed_is_told_beside_what_was(own_types):
+    register_kernel("OwnFailing")(lambda op, dy: 1 / 0)
+    register_gradient("OwnLast")(lambda op, g: (Operator("OwnFailing", [g[0]], ["x_grad"]), ["x_grad"]))
+    register_kernel("OwnLast")(lambda op, x: 2 * x)
+    net = Net("stops")
+    net.add("OwnLast", "x", "a")
+    net.Mul(["a", "y"], "b")
+    view = recorded(net, ["b"], x=[1.0, 2.0], y=[3.0, 4.0]).check("all")
+    assert [one.blob for one in view.checks] == ["y@0"]
+    assert (view.verdict, len(view.notes)) == ("agrees", 1)
+    assert view.notes[0].startswith("The gradient of x@0: There is no value of x_grad@0: it stopped before")
+
+
 def test_where_nothing_has_a_gradient_that_is_said():
     net = Net("without")
     net.StopGradient("x", "stopped")
