@@ -51,7 +51,7 @@ class RankFinding(msgspec.Struct, frozen=True):
     """What the ranks show together.
 
     Attributes:
-        kind: ``unused``, ``failed``, ``not_finite``, ``differs`` or ``same``.
+        kind: ``failed``, ``not_finite``, ``unused``, ``no_gradient``, ``differs`` or ``same``.
         sentence: what is there, on which ranks and where.
         names: the leaves that it is about.
         ranks: that it is about.
@@ -216,44 +216,53 @@ def _different(why: str) -> GradvizError:
 
 def _failed(sessions: Sequence[Session]) -> Iterator[RankFinding]:
     for rank, session in enumerate(sessions):
-        last = session.events[-1] if len(session) else None
-        if isinstance(last, Failed):
+        if (last := _stopped(session)) is not None:
             sentence = f"The backward pass of rank {rank} stopped: {last.message}"
             yield RankFinding("failed", sentence, tuple(last.blobs), (rank,), ways_out=tuple(last.ways_out))
 
 
 def _unused(sessions: Sequence[Session], known: Sequence[RankGradients]) -> Iterator[RankFinding]:
-    """Parameters that ranks have no gradient of, those of a module together."""
-    names = dict.fromkeys(name for one in known for name in (*one.parameters, *one.gradients))
-    without = {name: tuple(rank for rank, one in enumerate(known) if name not in one.gradients) for name in names}
-    modules: dict[tuple[str, tuple[int, ...]], list[str]] = defaultdict(list)
-    for name, on in without.items():
-        if on:
-            modules[_module(name, without), on].append(name)
+    """Parameters that ranks have no gradient of: those of a module together that were not read, and others."""
     lines = [lines_reading(session._journal) for session in sessions]
+    names = dict.fromkeys(name for one in known for name in (*one.parameters, *one.gradients))
+    ended = [rank for rank, session in enumerate(sessions) if not _stopped(session)]
+    unread = {name: tuple(rank for rank in ended if name not in lines[rank]) for name in names}
+    modules: dict[tuple[str, tuple[int, ...]], list[str]] = defaultdict(list)
+    for name, on in unread.items():
+        if on:
+            modules[_module(name, unread), on].append(name)
     for (module, on), parameters in modules.items():
-        other = next((rank for rank in range(len(sessions)) if rank not in on), None)
-        line = None if other is None else next((lines[other][one] for one in parameters if one in lines[other]), None)
-        it = "it" if len(parameters) == 1 else "them"
-        who = "No rank" if other is None else _named(on).capitalize()
-        of = f" of the module {module}" if module else ""
-        read = "" if other is None else f", and rank {other} does" + (f", in {line}" if line else "")
-        verb = "used" if other is None else "never used"
-        ways_out = (
-            f"Use {it} on every rank in each step"
-            + (f", or take {it} out of the model, or say requires_grad_(False)." if other is None else "."),
-            "DistributedDataParallel waits for every gradient: say find_unused_parameters=True.",
-        )
-        yield RankFinding("unused", f"{who} {verb} {_some(parameters)}{of}{read}.", tuple(parameters), on, module, line,
-                          ways_out=ways_out)  # fmt: skip
+        using = next((rank for rank, one in enumerate(lines) if parameters[0] in one), None)
+        what, it = _some(parameters), "it" if len(parameters) == 1 else "them"
+        what += f" of the module {module}" if module else ""
+        line = None if using is None else lines[using][parameters[0]]
+        if using is None:
+            sentence = f"No rank used {what}."
+            way_out = f"Use {it} in forward, take {it} out of the model, or say requires_grad_(False)."
+        else:
+            where = f", in {line}" if line else ""
+            sentence = f"{_named(on).capitalize()} never used {what}, and rank {using} does{where}."
+            way_out = f"Use {it} on every rank in each step."
+        ways_out = (way_out, "DistributedDataParallel waits for every gradient: say find_unused_parameters=True.")
+        yield RankFinding("unused", sentence, tuple(parameters), on, module, line, ways_out=ways_out)
+    for rank in ended:
+        if without := [name for name in lines[rank] if name in unread and name not in known[rank].gradients]:
+            sentence = f"Rank {rank} used {_some(without)}, and no gradient came: ranks[{rank}].why_none says why."
+            yield RankFinding("no_gradient", sentence, tuple(without), (rank,), line=lines[rank][without[0]])
 
 
-def _module(name: str, without: dict[str, tuple[int, ...]]) -> str:
+def _stopped(session: Session) -> Failed | None:
+    """With what a backward pass stopped, as its last event."""
+    last = session.events[-1] if len(session) else None
+    return last if isinstance(last, Failed) else None
+
+
+def _module(name: str, unread: dict[str, tuple[int, ...]]) -> str:
     """The outermost module of a parameter of which the same ranks used nothing; else the one that it is in."""
     parts = name.split(".")[:-1]
     for depth in range(1, len(parts) + 1):
         path = ".".join(parts[:depth])
-        if all(on == without[name] for other, on in without.items() if other.startswith(f"{path}.")):
+        if all(on == unread[name] for other, on in unread.items() if other.startswith(f"{path}.")):
             return path
     return ".".join(parts)
 

@@ -37,11 +37,9 @@ def _outermost(recording: Recording) -> NetView:
     return NetView(Recorded(recording, None, is_saved=False), len(recording.events), recording.text.outermost)
 
 
-def lines_reading(recording: Recording) -> dict[str, CodeLine]:
-    """The line of the user's code that reads each leaf first, by the leaf's name; of those whose line is known."""
-    found: dict[str, CodeLine] = {}
+def lines_reading(recording: Recording) -> dict[str, CodeLine | None]:
+    """The line of the user's code that reads each leaf first, by the leaf's name; None: it is not known."""
+    found: dict[str, CodeLine | None] = {}
     for statement in recording.text.outermost.forward:
-        for blob in statement.inputs:
-            if blob.statement is None and statement.code is not None:
-                found.setdefault(blob.name, statement.code)
+        found |= {blob.name: found.get(blob.name) or statement.code for blob in statement.inputs if not blob.statement}
     return found

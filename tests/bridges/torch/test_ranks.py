@@ -37,6 +37,23 @@ class Branches(nn.Module):
         return self.right(h)
 
 
+class Backwardless(torch.autograd.Function):
+    """A product, whose backward sends all there is, or none to the second factor, or fails."""
+
+    @staticmethod
+    def forward(ctx, x, w, rank):
+        ctx.save_for_backward(x, w)
+        ctx.rank = rank
+        return x * w
+
+    @staticmethod
+    def backward(ctx, dy):
+        x, w = ctx.saved_tensors
+        if ctx.rank == 2:
+            raise ValueError("no way back")
+        return dy * w, None if ctx.rank else dy * x, None
+
+
 def _rank(rank, port, folder):
     dist.init_process_group("gloo", f"tcp://127.0.0.1:{port}", rank=rank, world_size=2)
     torch.manual_seed(0)
@@ -50,6 +67,10 @@ def _rank(rank, port, folder):
     wrong = parallel(torch.full((5, 3), np.nan if rank else 1.0), 1).square().mean()
     (Path(folder) / "nan").mkdir(exist_ok=True)
     gradviz.debug(wrong).save(Path(folder) / "nan")
+    w, v = (torch.ones(2, requires_grad=True) for _ in range(2))
+    for name, how in (("none", rank), ("failed", 2 * rank)):
+        product = Backwardless.apply(v * 2, w, how)
+        gradviz.debug(product.sum()).save(f"{folder}/{name}/")
     dist.barrier()
     dist.destroy_process_group()
 
@@ -123,6 +144,18 @@ def test_a_gradient_that_is_not_finite_is_found_on_its_rank(folder):
     wrong = [one for one in gradviz.ranks(folder / "nan").findings if one.kind == "not_finite"]
     assert {one.ranks for one in wrong} == {(1,)}
     assert wrong[0].sentence.startswith("On rank 1 the gradient of ")
+
+
+def test_a_gradient_that_is_not_sent_on_one_rank_is_told_from_a_parameter_that_is_not_used(folder):
+    (one,) = [one for one in gradviz.ranks(folder / "none").findings if one.harm]
+    assert (one.kind, one.ranks, one.names) == ("no_gradient", (1,), ("w",))
+    assert one.sentence == "Rank 1 used w, and no gradient came: ranks[1].why_none says why."
+
+
+def test_a_rank_whose_pass_stopped_says_with_what_and_nothing_is_missed_on_it(folder):
+    (one,) = [one for one in gradviz.ranks(folder / "failed").findings if one.harm]
+    assert (one.kind, one.ranks) == ("failed", (1,))
+    assert "no way back" in one.sentence
 
 
 def test_a_process_without_a_rank_needs_the_name_of_a_file(tmp_path):
