@@ -31,16 +31,18 @@ from .net import Net
 from .notebook import enable as _enable
 from .operators import register_gradient, register_kernel
 from .program import Device, GradientError, GradientSlice, GradvizError, NetError, Operator, RunError
+from .ranks import Ranks, ranks
 from .runtime import Workspace, device, immediate
 from .session import Session, debug, load
+from .sweep import Sweep, sweep
 from .version import __version__
 
 __all__ = [
     "IR", "Device", "Function", "FunctionHook", "GradientError", "GradientSlice", "GradvizError", "Live", "NaNGuard",
-    "Net", "NetError", "Operator", "OperatorPool", "Parameter", "PrintHook", "RunError", "Session", "TensorPool",
-    "TimerHook", "Variable", "Workspace", "__version__", "compare", "debug", "device", "events", "functions", "grad",
-    "immediate", "live", "load", "no_grad", "register_buffers", "register_engine", "register_gradient",
-    "register_kernel", "run_gradient_flow",
+    "Net", "NetError", "Operator", "OperatorPool", "Parameter", "PrintHook", "Ranks", "RunError", "Session",
+    "Sweep", "TensorPool", "TimerHook", "Variable", "Workspace", "__version__", "compare", "debug", "device", "events",
+    "functions", "grad", "immediate", "live", "load", "no_grad", "ranks", "register_buffers", "register_engine",
+    "register_gradient", "register_kernel", "run_gradient_flow", "sweep",
 ]  # fmt: skip
 
 _enable()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack, overload
 import msgspec
 
 from . import bridges, notebook
+from .bridges.rank_files import gradients_beside, packed, recording_of_rank
 from .debugger import CursorError, Recording
 from .debugger.document import MOST_EVENTS, Trace, decode_with_events, encode, encode_packed
 from .debugger.journal import Budget, Folder, Progress, record_any
@@ -91,15 +92,34 @@ class Session(Shown):
         Of a recording of more than 100 000 events the file has events and numbers alone, packed: `load` reads it, and
         views without Python say so.
 
+        A `path` that is a folder, or ends with a slash, is for the ranks of a job of ``torch.distributed``: each writes
+        ``rank-0-of-2.gradviz.json`` into it, and the gradients of its leaves beside that, for `gradviz.ranks`.
+
         Raises:
-            FileError: it cannot be written.
+            FileError: it cannot be written. GradvizError: ``no_rank``: it is a folder, and this process has no rank.
+            CursorError: ``not_computed``: it is a folder, and the session was read from a file, without gradients.
         """
+        if str(path).endswith(("/", os.sep)) or Path(path).is_dir():
+            path = self._save_gradients(Path(path))
         if self._recording is None or len(self) <= MOST_EVENTS:
             write_whole(path, encode(self.trace()))
             return
         marks = {"breakpoints": self.marks.breakpoints, "watches": self.marks.watches}
         trace = msgspec.structs.replace(outline(self._recording), **marks)
         write_whole(path, encode_packed(trace, *self._recording.in_columns))
+
+    def _save_gradients(self, folder: Path) -> Path:
+        """Write what `ranks` compares; returns where the recording is to be."""
+        path = recording_of_rank(folder)
+        if self._live is None:
+            raise CursorError(
+                "A session that was read from a file has no gradients to compare with those of other ranks.",
+                kind="not_computed",
+                ways_out=["Save it on the rank that records it."],
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(gradients_beside(path), packed(self._live))
+        return path
 
     def to_html(
         self, path: str | Path, *, budget: int = BUDGET, answers: int = ANSWERS, title: str | None = None

@@ -1,5 +1,6 @@
 """Bridges: engines over what other frameworks have computed, each imported when something of theirs is given."""
 
+import sys
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -35,3 +36,8 @@ def cross(given: Any) -> None:
         for base in type(one).__mro__:
             if (package := base.__module__.partition(".")[0]) in BRIDGES:
                 bridge(package)
+
+
+def known(package: str) -> ModuleType | None:
+    """The bridge to a package that is in use; None: it was not imported by anybody."""
+    return bridge(package) if package in sys.modules else None

@@ -16,7 +16,7 @@ from .files import RECORDING
 from .lab import DEFAULT_FOLDER, lab
 from .nets import grad, run
 from .output import say
-from .recordings import QUESTIONS, ask, graph, html
+from .recordings import QUESTIONS, ask, graph, html, parameters_of
 
 NET = 'a net as net.save writes it: {"name": ..., "ops": [{"type": "Tanh", "inputs": ["x"], "outputs": ["y"]}]}'
 
@@ -123,7 +123,7 @@ def _ask(add: Add) -> None:
             formatter_class=RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
-        for parameter in list(inspect.signature(question).parameters.values())[1:]:
+        for parameter in parameters_of(question):
             _parameter(asked, parameter)
         _ys(asked)
         _feeds(asked)

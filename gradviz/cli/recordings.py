@@ -22,6 +22,12 @@ QUESTIONS: Mapping[str, Callable[..., Any]] = {
 """What a recording can be asked: the methods of a session that give an answer."""
 
 
+def parameters_of(question: Callable[..., Any]) -> list[inspect.Parameter]:
+    """What a question is asked with, but for objects, which no text gives."""
+    _, *parameters = inspect.signature(question).parameters.values()
+    return [one for one in parameters if one.annotation != "Any"]
+
+
 def graph(args: Namespace) -> int:
     """Draws a recording; raises what `_session` and `move` raise, and FileError."""
     path = target(args)
@@ -60,7 +66,7 @@ def html(args: Namespace) -> int:
 def ask(args: Namespace) -> int:
     """Asks a recording; raises what `_session` raises, and CursorError."""
     session = _session(args)
-    parameters = list(inspect.signature(QUESTIONS[args.question]).parameters.values())[1:]
+    parameters = parameters_of(QUESTIONS[args.question])
     given = [getattr(args, one.name) for one in parameters if one.kind is not one.KEYWORD_ONLY]
     named = {one.name: getattr(args, one.name) for one in parameters if one.kind is one.KEYWORD_ONLY}
     give(getattr(session, args.question)(*given, **named), args)

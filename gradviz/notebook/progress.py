@@ -11,15 +11,17 @@ from typing import Any
 from ..debugger.journal import Progress, SoFar, Work
 from . import kernel_shell
 
-WORDS: dict[Work, tuple[str, str, str]] = {
-    "run": ("Running", "Ran", "it"),
-    "record": ("Recording", "Recorded", "here and keep what is recorded"),
-    "describe": ("Document", "Described", "it"),
-    "draw": ("Drawing", "Laid out", "it"),
-    "write": ("Page", "Wrote a page with", "it"),
-    "answer": ("Answer", "Looked through", "it"),
+WORDS: dict[Work, tuple[str, str, str, str]] = {
+    "run": ("Running", "Ran", "operators", "it"),
+    "record": ("Recording", "Recorded", "operators", "here and keep what is recorded"),
+    "describe": ("Document", "Described", "operators", "it"),
+    "draw": ("Drawing", "Laid out", "operators", "it"),
+    "write": ("Page", "Wrote a page with", "operators", "it"),
+    "answer": ("Answer", "Looked through", "operators", "it"),
+    "check": ("Check", "Checked", "elements", "it"),
+    "sweep": ("Sweep", "Ran", "points", "it"),
 }
-"""What work is called, what is done by now, and what an interrupt stops."""
+"""What work is called, what is done by now, to what, and what an interrupt stops."""
 
 
 @contextmanager
@@ -44,7 +46,7 @@ class _Output:
 
     def show(self, so_far: SoFar) -> None:
         self._last = so_far
-        self._put(f"{words(so_far)} Interrupt the kernel to stop {WORDS[so_far.work][2]}.", so_far)
+        self._put(f"{words(so_far)} Interrupt the kernel to stop {WORDS[so_far.work][3]}.", so_far)
 
     def end(self) -> None:
         if self._last is not None:
@@ -69,7 +71,7 @@ class _Line:
         self._width = 0
 
     def show(self, so_far: SoFar) -> None:
-        self._write(f"{words(so_far)} Ctrl+C to stop {WORDS[so_far.work][2]}.")
+        self._write(f"{words(so_far)} Ctrl+C to stop {WORDS[so_far.work][3]}.")
 
     def end(self) -> None:
         if self._width:
@@ -83,6 +85,7 @@ class _Line:
 
 def words(so_far: SoFar) -> str:
     """``Recorded 1,200 of 5,000 operators, 31,400 events in 3.2 s.``"""
-    operators = "" if so_far.of is None else f"{so_far.operators:,} of {so_far.of:,} operators"
+    _, did, what, _ = WORDS[so_far.work]
+    operators = "" if so_far.of is None else f"{so_far.operators:,} of {so_far.of:,} {what}"
     events = "" if so_far.events is None else f"{so_far.events:,} events"
-    return f"{WORDS[so_far.work][1]} {', '.join(filter(None, [operators, events]))} in {so_far.seconds:.1f} s."
+    return f"{did} {', '.join(filter(None, [operators, events]))} in {so_far.seconds:.1f} s."

@@ -15,8 +15,9 @@ PATIENCE = 1.0
 PAUSE = 0.25
 """Seconds between one telling and the next."""
 
-Work = Literal["run", "record", "describe", "draw", "write", "answer"]
-"""What takes long: a run, a recording, its trace document, the drawing of that, a page with it, an answer from all."""
+Work = Literal["run", "record", "describe", "draw", "write", "answer", "check", "sweep"]
+"""What takes long: a run, a recording, its trace document, the drawing of that, a page with it, an answer from all, the
+check of gradients, a sweep over a grid."""
 
 
 class SoFar(NamedTuple):
@@ -24,7 +25,8 @@ class SoFar(NamedTuple):
 
     Attributes:
         operators, of: how many operators of the outermost net have run, or have been drawn, and how many there are; 0
-            of None where they do not count, as while a pass is generated.
+            of None where they do not count, as while a pass is generated. Of a check these are elements, of a sweep
+            points.
         events: how many events there are; None where they do not count.
         seconds: since it began.
     """

@@ -22,6 +22,7 @@ SUBJECTS = (
     "recording",
     "large",
     "pytorch",
+    "checking",
     "widget",
 )
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")

@@ -8,6 +8,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from tests.benchmarks import checking
 from tests.benchmarks.large import QUESTIONS, VERBS
 from tests.benchmarks.widget import PHASES
 
@@ -47,6 +48,8 @@ NAMES = {
     *QUESTIONS,
     *(f"record {model}" for model in ("ResNet-18", "GPT 4 x 256", "tiny GPT")),
     "record a graph",
+    checking.NAME,
+    checking.BY_THE_CLOCK,
     "module",
     "page",
 }
@@ -78,8 +81,9 @@ def report() -> dict[str, Any]:
 
 
 def test_every_benchmark_is_in_the_report() -> None:
-    without_browser = any(entry["name"] == "widget" for entry in report()["skipped"])
-    assert {figure["name"] for figure in report()["figures"]} == NAMES | (set() if without_browser else IN_BROWSER)
+    skipped = {entry["name"] for entry in report()["skipped"]}
+    there = NAMES | (set() if "widget" in skipped else IN_BROWSER) | {checking.KILLED} - skipped
+    assert {figure["name"] for figure in report()["figures"]} == there
 
 
 def test_every_figure_is_finite_and_positive() -> None:
@@ -117,6 +121,6 @@ def test_an_unknown_name_is_answered_with_those_there_are() -> None:
     assert finished.returncode == 2
     assert (
         "there is no benchmark speed; "
-        "there are generation, execution, mlp, convnet, eager, control_flow, recording, large, pytorch, widget"
-        in finished.stderr
+        "there are generation, execution, mlp, convnet, eager, control_flow, recording, large, pytorch, checking, "
+        "widget" in finished.stderr
     )

@@ -7,7 +7,8 @@ from .capture import capture
 from .doctor import diagnose, explain
 from .engine import record
 from .live import LivePass
+from .process import parameters_beside, rank, seeded
 
 add_engine(torch.Tensor, record, "a tensor", "debug(loss)", LivePass)
 
-__all__ = ["capture", "diagnose", "explain"]
+__all__ = ["capture", "diagnose", "explain", "parameters_beside", "rank", "seeded"]

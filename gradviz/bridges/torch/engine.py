@@ -163,7 +163,10 @@ class Pass:
     def backward(self, called: Called) -> Backward:
         """What is to tell it, with what was called and what the roots start with."""
         graph, values, whence = self.graph, Values(self.keep), origins(self._captured)
-        forward = Forward(graph, named(graph, called, whence), self._leaves, self._saved, called.data, whence, values)
+        names = named(graph, called, whence)
+        for root, start in zip(self._roots, self._starts, strict=True):
+            values.keep((names[graph.output_of(root)], 0), start)
+        forward = Forward(graph, names, self._leaves, self._saved, called.data, whence, values)
         is_whole = self._inputs is None and (self._write or graph.checkpoints)
         runs = graph.found if is_whole else graph.on_the_way(graph.asked(self._inputs))
         backward = Backward(forward, runs, values, self._hooks)

@@ -5,6 +5,7 @@ from .code import CodeView
 from .copies import CopiesView
 from .diff import DiffView
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits, first_of
+from .leaves import differentiated, leaf_gradients, lines_reading
 from .ledger import LedgerView, MergeView
 from .net_view import by_name
 from .numbers import NumbersView
@@ -19,5 +20,6 @@ from .why_none import WhyNoneView
 __all__ = [
     "Answer", "Block", "Bullets", "CheckView", "CheckableView", "CodeView", "CopiesView", "DiffView", "Grid",
     "LedgerView", "MergeView", "NumbersView", "Paragraph", "PathsView", "ProvenanceView", "Questions", "StateView",
-    "StoreView", "VersionsView", "WhyNoneView", "asked", "by_name", "digits", "first_of",
+    "StoreView", "VersionsView", "WhyNoneView", "asked", "by_name", "differentiated", "digits", "first_of",
+    "leaf_gradients", "lines_reading",
 ]  # fmt: skip

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...operators.registry import Array
 from ...program import GradvizError
-from ...program.errors import listed
+from ...program.errors import count_of, listed
+from ...runtime.tasks import Work, results
 from ..journal import Pace, Statement, Writing
-from .comparison import MOST, SEED, Checked, Verdict, compared, compared_along
+from ..steering import CursorError, bad_argument
+from .comparison import MOST, SEED, Checked, Comparison, Verdict, along
 from .flow import array_of, arriving, arriving_after, gives, gradient_of, hooked, meant, seeds, sum_through
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits
+from .leaves import leaves
 from .net_view import NetView, text_of
-from .rerun import NotCheckable, as_double, check_repeats, operator_run, recorded_inputs, rest_of
+from .rerun import Doubles, NotCheckable, OperatorRun, as_double, check_repeats, operator_run, rest_of
 
 HEAD = ("gradient of", "verdict", "elements", "relative error", "at", "gradient", "difference", "method", "step")
 
@@ -49,8 +53,10 @@ class CheckView(Answer, frozen=True):
         yield Paragraph(f"{self.subject} {said[self.verdict]}.", is_title=True)
         if self.checks:
             yield Grid("With the actual gradient arriving and the recorded values", HEAD, list(map(_row, self.checks)))
-        if any(one.checked < one.size for one in self.checks):
-            yield Paragraph(f"Of large blobs {MOST} elements were drawn, from seed {self.seed}.")
+        drawn = {str(one.checked) for one in self.checks if one.checked < one.size}
+        if drawn:
+            many = drawn.pop() if len(drawn) == 1 else "so many"
+            yield Paragraph(f"Of large blobs {many} elements were drawn, from seed {self.seed}.")
         if self.notes:
             yield Bullets(self.notes)
 
@@ -73,50 +79,143 @@ class CheckableView(Answer, frozen=True):
             yield Paragraph(self.problem)
 
 
-class _Compared(NamedTuple):
-    """What came of comparing: for each blob, of a large one also along directions, and what is to be said of it."""
+class _Begun(NamedTuple):
+    """What is to be measured: for each blob, of a large one also along directions, and what is to be said of it.
 
-    checks: list[Checked]
+    Attributes:
+        own: kernels of the user's that this calls, by the types of their operators.
+    """
+
+    comparisons: list[Comparison]
+    along: Comparison | None
     notes: Sequence[str]
-    along: Checked | None = None
+    own: dict[str, Any]
+
+    def works(self) -> Iterator[Work]:
+        own = {f"The kernel of {type}": kernel for type, kernel in self.own.items()}
+        for one in (*self.comparisons, *([self.along] if self.along else [])):
+            yield Work(one.differences, one.places, own)
 
 
 class _Planned(NamedTuple):
-    """What is to be compared, which runs operators again; None: it cannot be checked, and the notes say why."""
+    """What is to be checked.
+
+    Attributes:
+        sizes: of the blobs whose gradients are.
+        begin: runs the operators once and says what to measure, of blobs of so many elements each; None: it cannot be
+            checked, and the notes say why.
+    """
 
     subject: str
     notes: Sequence[str]
-    compare: Callable[[], _Compared] | None = None
+    sizes: Sequence[int] = ()
+    begin: Callable[[Sequence[int]], _Begun] | None = None
 
 
-def answer(here: NetView, word: str, pace: Pace) -> CheckView:
-    """Check the operator (``"#3"``) or blob that `word` means; raises CursorError ``not_found``, ``not_computed``."""
-    subject, notes, compare = _planned(here, word, pace)
-    if compare is None:
-        return _not_checkable(subject, *notes)
-    try:
-        checks, notes, along = compare()
-    except NotCheckable as reason:
-        return _not_checkable(subject, str(reason), *notes)
-    except GradvizError as error:
-        return _not_checkable(subject, f"It cannot be run again: {error.message}", *error.ways_out, *notes)
-    if along is None:
-        return CheckView(subject, _overall(checks), checks, SEED, list(notes))
-    return CheckView(subject, _overall([*checks, along]), checks, SEED, [_of_all(along), *notes])
+ALL = "all"
 
 
-def checkable(here: NetView, word: str, pace: Pace) -> CheckableView:
+def answer(here: NetView, word: str, samples: int | None, executor: Any, pace: Pace) -> CheckView:
+    """Check the operator (``"#3"``) or blob that `word` means, or the gradients of all leaves.
+
+    Args:
+        samples: about how many elements are checked; None: `MOST` of each blob.
+
+    Raises:
+        CursorError: ``not_found``, ``not_computed``, ``bad_argument``. GradvizError: the executor cannot do it.
+    """
+    if samples is not None and (type(samples) is not int or samples < 1):
+        raise bad_argument("samples", samples, "how many elements are checked, 1 or more")
+    if executor is not None and here.recorded.recording.again is not None:
+        raise GradvizError(
+            "What PyTorch runs again changes what a process has but once, random numbers and hooks of modules: no "
+            "executor can do it.",
+            kind="bad_executor",
+            ways_out=["Leave the executor out: all is done here, one after the other."],
+        )
+    planned = _all(here) if word == ALL else [_planned(here, word)]
+    most = _shares([size for one in planned for size in one.sizes], samples)
+    begun = [_begun(one, [most.pop(0) for _ in one.sizes]) for one in planned]
+    found = results([work for one in begun if isinstance(one, _Begun) for work in one.works()], executor, pace)
+    views = [_judged(one.subject, what, found) for one, what in zip(planned, begun, strict=True)]
+    return _together(views) if word == ALL else views[0]
+
+
+def checkable(here: NetView, word: str) -> CheckableView:
     """Whether `answer` has an answer, as far as one can say without running anything; raises the same."""
-    planned = _planned(here, word, pace)
-    return CheckableView(planned.subject, " ".join(planned.notes) if planned.compare is None else "")
+    planned = _planned(here, word)
+    return CheckableView(planned.subject, " ".join(planned.notes) if planned.begin is None else "")
 
 
-def _planned(here: NetView, word: str, pace: Pace) -> _Planned:
+def _all(here: NetView) -> list[_Planned]:
+    """The leaves of the program; raises CursorError ``not_computed`` where no gradient of one was computed."""
+    view = NetView(here.recorded, here.position, here.recorded.text.outermost)
+    doubles, planned = Doubles(view), list[_Planned]()
+    absent: CursorError | None = None
+    for blob in leaves(view):
+        try:
+            planned.append(_of_blob(view, blob, doubles))
+        except CursorError as error:
+            absent = error
+            planned.append(_Planned(f"The gradient of {blob}", [error.message]))
+    if absent is not None and all(one.begin is None for one in planned):
+        raise absent
+    return planned
+
+
+def _shares(sizes: Sequence[int], samples: int | None) -> list[int]:
+    """How many elements are checked of blobs of these sizes: more of larger ones, and some of each."""
+    if samples is None:
+        return [MOST] * len(sizes)
+    some = min(MOST, samples // max(1, len(sizes)))
+    return [max(1, some, samples * size // max(1, sum(sizes))) for size in sizes]
+
+
+def _begun(planned: _Planned, most: Sequence[int]) -> _Begun | list[str]:
+    """What is to be measured, or why nothing can be."""
+    if planned.begin is None:
+        return list(planned.notes)
+    try:
+        return planned.begin(most)
+    except NotCheckable as reason:
+        return [str(reason), *planned.notes]
+    except GradvizError as error:
+        return [f"It cannot be run again: {error.message}", *error.ways_out, *planned.notes]
+
+
+def _judged(subject: str, begun: _Begun | list[str], found: list[list[Any]]) -> CheckView:
+    """The view of what was measured, which is taken from `found`."""
+    if isinstance(begun, list):
+        return _not_checkable(subject, *begun)
+    measured = [found.pop(0) for _ in begun.works()]
+    try:
+        checks = [one.judged(measured.pop(0)) for one in begun.comparisons]
+        if begun.along is None:
+            return CheckView(subject, _overall(checks), checks, SEED, list(begun.notes))
+        whole = begun.along.judged(measured.pop(0))
+    except NotCheckable as reason:
+        return _not_checkable(subject, str(reason), *begun.notes)
+    except GradvizError as error:
+        return _not_checkable(subject, f"It cannot be run again: {error.message}", *error.ways_out, *begun.notes)
+    return CheckView(subject, _overall([*checks, whole]), checks, SEED, [_of_all(whole), *begun.notes])
+
+
+def _together(views: Sequence[CheckView]) -> CheckView:
+    """The views of several gradients as that of one."""
+    if not views:
+        return _not_checkable("The gradient of all leaves", "Nothing that the program reads has a gradient.")
+    subject = f"The gradient of all {count_of(len(views), 'leaf').replace('leafs', 'leaves')}"
+    checks = [check for view in views for check in view.checks]
+    notes = [f"{view.subject}: {note}" for view in views for note in view.notes]
+    return CheckView(subject, _overall(views), checks, SEED, notes)
+
+
+def _planned(here: NetView, word: str) -> _Planned:
     view, statement = _operator(here, word)
     if statement is not None:
         return _of_operator(view, statement)
     view, found = here.find(word)
-    return _of_blob(view, meant(found), pace)
+    return _of_blob(view, meant(found), Doubles(view))
 
 
 def _operator(here: NetView, word: str) -> tuple[NetView, Statement | None]:
@@ -141,9 +240,10 @@ def _of_operator(view: NetView, statement: Statement) -> _Planned:
     if not all(np.isfinite(weight).all() for weight in weights):
         return _Planned(subject, ["The gradient that arrives is not finite: session.provenance says why."])
     try:
-        run, inputs = operator_run(view, statement), recorded_inputs(view, statement)
+        run = operator_run(view, statement)
     except NotCheckable as reason:
         return _Planned(subject, [str(reason)])
+    inputs = [as_double(view.needed(blob)) for blob in statement.inputs]
     notes = _notes(statement, inputs, given)
     moved: dict[Writing, list[int]] = {}
     for blob in dict.fromkeys(statement.inputs):
@@ -156,29 +256,35 @@ def _of_operator(view: NetView, statement: Statement) -> _Planned:
     if not moved:
         return _Planned(subject, notes)
 
-    def check(blob: Writing, places: Sequence[int]) -> Checked:
-        def rerun(x: Array) -> list[Array]:
-            outputs = run([x if slot in places else array for slot, array in enumerate(inputs)])
-            return [outputs[slot] for slot in slots]
-
-        gradient = sum_through(view, blob, index)
-        assert gradient is not None
-        return compared(str(blob), rerun, inputs[places[0]], weights, gradient, is_analytic=not statement.nets)
-
-    def compare() -> _Compared:
+    def begin(most: Sequence[int]) -> _Begun:
         check_repeats(view, statement, run)
-        return _Compared([check(blob, places) for blob, places in moved.items()], notes)
+        comparisons = []
+        for (blob, places), count in zip(moved.items(), most, strict=True):
+            gradient = sum_through(view, blob, index)
+            assert gradient is not None
+            x, rerun = inputs[places[0]], partial(_moved, run, inputs, places, slots)
+            is_analytic = not statement.nets
+            comparisons.append(Comparison(str(blob), rerun, x, weights, gradient, is_analytic=is_analytic, most=count))
+        return _Begun(comparisons, None, notes, {} if run.own is None else {run.type: run.own})
 
-    return _Planned(subject, notes, compare)
+    return _Planned(subject, notes, [inputs[places[0]].size for places in moved.values()], begin)
 
 
-def _of_blob(view: NetView, blob: Writing, pace: Pace) -> _Planned:
+def _moved(
+    run: OperatorRun, inputs: Sequence[Array], places: Sequence[int], slots: Sequence[int], x: Array
+) -> list[Array]:
+    """Some outputs of an operator with an array in place of some inputs."""
+    outputs = run([x if slot in places else array for slot, array in enumerate(inputs)])
+    return [outputs[slot] for slot in slots]
+
+
+def _of_blob(view: NetView, blob: Writing, doubles: Doubles) -> _Planned:
     named = view.named(blob)
     subject = f"The gradient of {named}"
     sent = gradient_of(view, blob)
     if sent is None:
         return _Planned(subject, [f'It has none: session.why_none("{named}") says why.'])
-    gradient, x = array_of(view, blob, sent.parts), as_double(view.needed(blob))
+    gradient, x = array_of(view, blob, sent.parts), doubles.of(blob)
     if x.dtype.kind != "f":
         return _Planned(subject, [f"It holds {x.dtype}, which has no differences."])
     if not np.isfinite(x).all():
@@ -186,22 +292,22 @@ def _of_blob(view: NetView, blob: Writing, pace: Pace) -> _Planned:
     try:
         if changed := hooked(view, blob):
             raise NotCheckable(f"Hooks have changed the gradient of {listed(changed)}, which differences cannot know.")
-        prepare = rest_of(view, blob, pace)
+        prepare = rest_of(view, blob, doubles)
     except NotCheckable as reason:
         return _Planned(subject, [str(reason)])
     except GradvizError as error:
         return _Planned(subject, [f"It cannot be run again: {error.message}", *error.ways_out])
 
-    def compare() -> _Compared:
+    def begin(most: Sequence[int]) -> _Begun:
         rest, starts = prepare(), seeds(view)
         weights = [as_double(array_of(view, y, starts[y].parts)) for y in rest.ys]
         told = str(blob), rest.run, x, weights, gradient
         around = max(map(_largest, arriving_after(view, blob)), default=0.0)
-        checked = compared(*told, is_analytic=False, around=around)
-        along = compared_along(*told, around=around) if x.size > MOST else None
-        return _Compared([checked], rest.notes, along)
+        comparison = Comparison(*told, around=around, most=most[0])
+        whole = along(*told, around=around) if x.size > most[0] else None
+        return _Begun([comparison], whole, rest.notes, rest.own)
 
-    return _Planned(subject, [], compare)
+    return _Planned(subject, [], [x.size], begin)
 
 
 def _notes(statement: Statement, inputs: Sequence[Array], given: Sequence[bool]) -> list[str]:
@@ -238,7 +344,7 @@ def _not_checkable(subject: str, *notes: str) -> CheckView:
     return CheckView(subject, "not checkable", [], SEED, list(notes))
 
 
-def _overall(checks: Sequence[Checked]) -> Verdict:
+def _overall(checks: Sequence[Checked | CheckView]) -> Verdict:
     verdicts = {one.verdict for one in checks}
     order: tuple[Verdict, ...] = ("differs", "kink", "agrees")
     return next((verdict for verdict in order if verdict in verdicts), "not checkable")

@@ -8,18 +8,22 @@ Differences are derivatives of a function of an array, one element at a time, wi
 
 Where f is smooth, forward and backward differ by h f'', which shrinks with h. Where they stay apart, x lies on a kink
 or a jump: there is no derivative, and no gradient is right or wrong.
+
+What measures them can be sent to other processes, and gives the same bits there.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
 
 from ...operators.registry import Array
+from ...program import GradvizError
 from ..document import Number, number
 from .rerun import NotCheckable, as_double
 
@@ -57,6 +61,18 @@ class Derivative(NamedTuple):
     is_kink: bool
 
 
+class Measured(NamedTuple):
+    """What differences say at one element.
+
+    Attributes:
+        central: the derivative by central differences.
+        exact: by a complex step; None: it was not tried, or the function does not take complex numbers.
+    """
+
+    central: Derivative
+    exact: Derivative | None
+
+
 class Differences:
     """Derivatives of the sum of `weights` times the outputs of `function` at `x`.
 
@@ -67,9 +83,11 @@ class Differences:
     Args:
         function: from an array like `x` to float arrays like `weights`.
         x: float64.
+        is_analytic: whether complex steps are tried.
     """
 
-    def __init__(self, function: Function, x: Array, weights: Sequence[Array]) -> None:
+    def __init__(self, function: Function, x: Array, weights: Sequence[Array], *, is_analytic: bool = False) -> None:
+        self._is_analytic = is_analytic
         self._function = function
         self._x = x
         self._weights = weights
@@ -86,6 +104,14 @@ class Differences:
             for weight, out in zip(self._weights, self._centre, strict=True)
         ]
         return ROUNDINGS * self._precision * max(sizes, default=0.0) / max(1.0, float(np.abs(self._x).max(initial=0.0)))
+
+    def __call__(self, place: int) -> Measured | Exception:
+        """What is measured at element number `place`; or why nothing can be."""
+        try:
+            with np.errstate(all="ignore"):
+                return Measured(self.at(place), self.complex_at(place) if self._is_analytic else None)
+        except (NotCheckable, GradvizError) as error:
+            return error
 
     def at(self, place: int) -> Derivative:
         """The derivative with respect to element number `place`."""
@@ -187,94 +213,121 @@ class Checked(msgspec.Struct, frozen=True):
     step: Number
 
 
-def compared(
-    blob: str,
-    function: Function,
-    x: Array,
-    weights: Sequence[Array],
-    gradient: Array,
-    *,
-    is_analytic: bool,
-    around: float = 0.0,
-) -> Checked:
-    """Hold `gradient` against differences of `function` at `x`; a complex step is tried where it `is_analytic`.
+class Comparison:
+    """The gradient of a blob, and the differences that it is held against.
 
     What it was computed from may have had elements as large as `around`: where these cancel, roundings of them remain.
+
+    Attributes:
+        blob: its version.
+        differences: of the function that the gradient is to be that of.
+        places: the elements at which they are wanted.
+
+    Args:
+        function, x, weights, is_analytic: as of `Differences`.
+        most: elements; of more so many are drawn.
+
+    Raises:
+        NotCheckable: there are no differences.
     """
-    if gradient.shape != x.shape:
-        raise NotCheckable(f"{blob} has the shape {x.shape}, and its gradient {gradient.shape}.")
-    relative, absolute = TOLERANCES.get(str(gradient.dtype), TOLERANCES["float64"])
-    ours = as_double(gradient).reshape(-1)
-    scale = float(np.abs(ours).max()) if ours.size else 0.0
-    rounding = CANCELLED * float(np.finfo(gradient.dtype).eps) * around if around else 0.0
-    differences = Differences(function, x, weights)
-    if without := [dtype for dtype in differences.dtypes if dtype.kind != "f"]:
-        raise NotCheckable(f"What {blob} leads to holds {without[0]}, which has no differences.")
-    if not differences.is_finite:
-        raise NotCheckable(f"What {blob} leads to is not finite: session.provenance says why.")
-    places = list(range(x.size))
-    if x.size > MOST:
-        places = sorted(np.random.default_rng(SEED).choice(x.size, MOST, replace=False).tolist())
-    central = [differences.at(place) for place in places]
-    exact = [differences.complex_at(place) for place in places] if is_analytic else []
-    measured, method = _more_exact(central, exact, scale)
-    if method == "complex step" and gradient.dtype == np.float64:
-        relative = EXACT
-    differing, worst, error = 0, -1, (False, -1.0)
-    for at, (place, derivative) in enumerate(zip(places, measured, strict=True)):
-        if derivative.is_kink:
-            continue
-        apart, largest = abs(ours[place] - derivative.value), max(abs(ours[place]), abs(derivative.value))
-        slack = relative * largest + absolute * scale + NOISES * derivative.noise + differences.floor + rounding
-        is_differing = not apart <= slack
-        differing += is_differing
-        found = float(apart / max(largest, LEAST * scale)) if largest else 0.0
-        found = found if np.isfinite(found) else float("inf")
-        if (is_differing, found) > error:
-            worst, error = at, (is_differing, found)
-    kinks = sum(derivative.is_kink for derivative in measured)
-    is_any = worst >= 0
-    place = places[worst] if is_any else 0
-    return Checked(
-        blob=blob,
-        verdict="differs" if differing else "kink" if kinks else "agrees",
-        checked=len(places),
-        size=x.size,
-        differing=differing,
-        kinks=kinks,
-        error=number(error[1]) if is_any else None,
-        index=[int(axis) for axis in np.unravel_index(place, x.shape)] if is_any else [],
-        gradient=number(float(ours[place])) if is_any else None,
-        difference=number(measured[worst].value) if is_any else None,
-        method=method,
-        step=number(measured[worst].step) if measured else 0.0,
-    )
+
+    def __init__(
+        self,
+        blob: str,
+        function: Function,
+        x: Array,
+        weights: Sequence[Array],
+        gradient: Array,
+        *,
+        is_analytic: bool = False,
+        around: float = 0.0,
+        most: int = MOST,
+    ) -> None:
+        if gradient.shape != x.shape:
+            raise NotCheckable(f"{blob} has the shape {x.shape}, and its gradient {gradient.shape}.")
+        self.blob = blob
+        self._gradient = gradient
+        self._around = around
+        self.differences = Differences(function, x, weights, is_analytic=is_analytic)
+        if without := [dtype for dtype in self.differences.dtypes if dtype.kind != "f"]:
+            raise NotCheckable(f"What {blob} leads to holds {without[0]}, which has no differences.")
+        if not self.differences.is_finite:
+            raise NotCheckable(f"What {blob} leads to is not finite: session.provenance says why.")
+        self.places = list(range(x.size))
+        if x.size > most:
+            self.places = sorted(np.random.default_rng(SEED).choice(x.size, most, replace=False).tolist())
+
+    def judged(self, found: Sequence[Measured | Exception]) -> Checked:
+        """The gradient held against what was measured at `places`; raises why something could not be measured there."""
+        gradient, places = self._gradient, self.places
+        relative, absolute = TOLERANCES.get(str(gradient.dtype), TOLERANCES["float64"])
+        ours = as_double(gradient).reshape(-1)
+        scale = float(np.abs(ours).max()) if ours.size else 0.0
+        rounding = CANCELLED * float(np.finfo(gradient.dtype).eps) * self._around if self._around else 0.0
+        measured, method = _more_exact(found, scale)
+        if method == "complex step" and gradient.dtype == np.float64:
+            relative = EXACT
+        floor = self.differences.floor
+        differing, worst, error = 0, -1, (False, -1.0)
+        for at, (place, derivative) in enumerate(zip(places, measured, strict=True)):
+            if derivative.is_kink:
+                continue
+            apart, largest = abs(ours[place] - derivative.value), max(abs(ours[place]), abs(derivative.value))
+            slack = relative * largest + absolute * scale + NOISES * derivative.noise + floor + rounding
+            is_differing = not apart <= slack
+            differing += is_differing
+            off = float(apart / max(largest, LEAST * scale)) if largest else 0.0
+            off = off if np.isfinite(off) else float("inf")
+            if (is_differing, off) > error:
+                worst, error = at, (is_differing, off)
+        kinks = sum(derivative.is_kink for derivative in measured)
+        is_any = worst >= 0
+        place = places[worst] if is_any else 0
+        return Checked(
+            blob=self.blob,
+            verdict="differs" if differing else "kink" if kinks else "agrees",
+            checked=len(places),
+            size=gradient.size,
+            differing=differing,
+            kinks=kinks,
+            error=number(error[1]) if is_any else None,
+            index=[int(axis) for axis in np.unravel_index(place, gradient.shape)] if is_any else [],
+            gradient=number(float(ours[place])) if is_any else None,
+            difference=number(measured[worst].value) if is_any else None,
+            method=method,
+            step=number(measured[worst].step) if measured else 0.0,
+        )
 
 
-def compared_along(
+def _stepped(function: Function, x: Array, size: float, signs: Array, steps: Array) -> Outputs:
+    """A function as one of steps along directions from `x`, each of which moves all elements."""
+    return function(x + size * (steps @ signs).reshape(x.shape))
+
+
+def along(
     blob: str, function: Function, x: Array, weights: Sequence[Array], gradient: Array, *, around: float = 0.0
-) -> Checked:
+) -> Comparison:
     """The same along a few random directions, each of which moves all elements, by parts of their size."""
     signs = np.random.default_rng(SEED).integers(0, 2, (DIRECTIONS, x.size), dtype=np.int8) * 2 - 1
     size = float(np.sqrt(np.square(x).mean())) or 1.0
     slopes = size * (signs @ as_double(gradient).reshape(-1))
-
-    def along(steps: Array) -> Outputs:
-        return function(x + size * (steps @ signs).reshape(x.shape))
-
     zeros, slopes = np.zeros(DIRECTIONS), slopes.astype(gradient.dtype)
     reach = around * size * np.sqrt(x.size)
-    return compared(blob, along, zeros, weights, slopes, is_analytic=False, around=reach)
+    return Comparison(blob, partial(_stepped, function, x, size, signs), zeros, weights, slopes, around=reach)
 
 
-def _more_exact(
-    central: Sequence[Derivative], exact: Sequence[Derivative | None], scale: float
-) -> tuple[list[Derivative], Method]:
+def _more_exact(found: Sequence[Measured | Exception], scale: float) -> tuple[list[Derivative], Method]:
     """The derivatives by a complex step where they are there and no central difference contradicts them."""
-    found: list[Derivative] = []
-    for one, two in zip(central, exact, strict=False):
-        slack = APART * abs(one.value) + NOISES * one.noise + 1e-8 * scale
-        if two is None or not (one.is_kink or abs(two.value - one.value) <= slack):
-            return list(central), "central differences"
-        found.append(one if one.is_kink else two)
-    return (found, "complex step") if found else (list(central), "central differences")
+    measured: list[Measured] = []
+    for one in found:
+        if isinstance(one, Exception):
+            raise one
+        measured.append(one)
+    exact: list[Derivative] = []
+    for central, complex_step in measured:
+        slack = APART * abs(central.value) + NOISES * central.noise + 1e-8 * scale
+        is_near = complex_step is not None and abs(complex_step.value - central.value) <= slack
+        if complex_step is None or not (central.is_kink or is_near):
+            return [central for central, _ in measured], "central differences"
+        exact.append(central if central.is_kink else complex_step)
+    return exact, "complex step" if exact else "central differences"

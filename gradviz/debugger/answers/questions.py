@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from ..journal import Pace
+from ..journal import Pace, Work
 from ..steering import Placed, bad_argument, consistent
 from . import check, code, copies, diff, ledger, numbers, paths, provenance, state, store, versions, why_none
 from .check import CheckableView, CheckView
@@ -90,10 +90,10 @@ class Questions(Placed):
         return NetView(self._recorded, position, recording.net_after(position), recording.run_after(position))
 
     @contextmanager
-    def _pace(self) -> Iterator[Pace]:
+    def _pace(self, work: Work = "answer") -> Iterator[Pace]:
         """For a question that looks through everything, which may take long: tells how far it is."""
         with self._waiting() as progress:
-            yield Pace(progress, "answer")
+            yield Pace(progress, work)
 
     @asked
     def ledger(self, blob: str) -> LedgerView:
@@ -170,7 +170,7 @@ class Questions(Placed):
         return provenance.answer(self._here, blob, what, factor)
 
     @asked
-    def check(self, op_or_blob: str) -> CheckView:
+    def check(self, op_or_blob: str, *, samples: int | None = None, executor: Any = None) -> CheckView:
         """Whether a gradient is right, by finite differences with the gradients and values that were recorded.
 
         Of an operator, what its rule sent to each input is held against differences of its kernel, with the gradient
@@ -179,13 +179,20 @@ class Questions(Placed):
 
         Args:
             op_or_blob: ``"#3"``, in a nested net ``"2.loop_net[3]/0.net:#3"``; or a version, of a name the earliest
-                version that gets a gradient.
+                version that gets a gradient; or ``"all"``: the gradients of all that the program is given.
+            samples: about how many elements are checked, in all: more of larger blobs, drawn from a seed. None: 64 of
+                each blob.
+            executor: runs it in tasks of a fraction of a second, on other cores or machines: one of
+                `concurrent.futures`, or alike, as Dask's ``client.get_executor()``. With as many threads of linear
+                algebra there as here, the answer is the same to the bit. None: all is done here.
 
         Raises:
-            CursorError: ``not_found``, ``not_computed``.
+            CursorError: ``not_found``, ``not_computed``, ``bad_argument``.
+            GradvizError: ``bad_executor``: it takes no tasks, or what is to be run again is PyTorch's;
+                ``not_sendable``: its processes cannot be sent a kernel of yours.
         """
-        with self._pace() as pace:
-            return check.answer(self._here, op_or_blob, pace)
+        with self._pace("check") as pace:
+            return check.answer(self._here, op_or_blob, samples, executor, pace)
 
     @asked
     def checkable(self, op_or_blob: str) -> CheckableView:
@@ -194,8 +201,7 @@ class Questions(Placed):
         Raises:
             CursorError: ``not_found``, ``not_computed``.
         """
-        with self._pace() as pace:
-            return check.checkable(self._here, op_or_blob, pace)
+        return check.checkable(self._here, op_or_blob)
 
     @asked
     def versions(self, blob: str) -> VersionsView:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import count
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
 from ...gradient.rules import ask_rule
 from ...operators import lookup
-from ...operators.registry import Array
+from ...operators.registry import Array, Kernel, with_own_results
 from ...operators.scopes import ScopeStack
 from ...program import Operator
 from ...program.control_flow import NETS
@@ -21,13 +21,9 @@ from ...runtime.devices import CPU, current, device_of, moved
 from ...runtime.executor import execute
 from ...runtime.nested import Step
 from ...runtime.planning import plan
-from ..journal import Pace, Statement, Writing, dense
+from ..journal import Key, Statement, Writing, dense
 from .flow import arriving, gives, made_for, seeds, sent
 from .net_view import NetView
-
-Rerun = Callable[[Sequence[Array]], list[Array]]
-"""From the inputs of an operator to its outputs."""
-
 
 ON_PURPOSE = ("NegateGradient", "ZeroGradient")
 """Operators that are there to send back another gradient than that of their function."""
@@ -38,15 +34,57 @@ class NotCheckable(Exception):
 
 
 def as_double(array: Array) -> Array:
-    """On the CPU, floating-point numbers in double precision."""
+    """On the CPU, floating-point numbers in double precision, whose elements lie as they would in another process."""
     if isinstance(array, ScopeStack):
         return array
     here = moved(array, CPU)
-    return here.astype(np.float64) if here.dtype.kind == "f" else here
+    return here.astype(np.float64, order="C") if here.dtype.kind == "f" else here
 
 
-def operator_run(view: NetView, statement: Statement) -> Rerun:
-    """A function that runs the operator of a forward line; raises NotCheckable where it has no kernel."""
+class OperatorRun:
+    """Runs an operator once more, here or in a process that it is sent to: from its inputs to its outputs.
+
+    Args:
+        name: what errors call it.
+        reads, writes: the names of its inputs and outputs, those of its nested nets included.
+        own: its kernel where the user has written it; None: it is that of the table.
+
+    Attributes:
+        type: that of the operator.
+        own: as above, found where it was not given.
+    """
+
+    def __init__(
+        self, op: Operator, name: str, reads: Sequence[str], writes: Sequence[str], own: Kernel | None = None
+    ) -> None:
+        known = lookup(op.type)
+        kernel = None if known is None else known.kernel
+        if own is None and kernel is not None and known is not None and known.inputs is None:
+            own = kernel.__wrapped__  # type: ignore[attr-defined]
+        self.type = op.type
+        self.own = own
+        self._told = op, name, reads, writes
+        self._kernel = kernel if own is None else with_own_results(own)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return OperatorRun, (*self._told, self.own)
+
+    def __call__(self, inputs: Sequence[Array]) -> list[Array]:
+        op, name, reads, writes = self._told
+        if self._kernel is not None:
+            try:
+                with np.errstate(all="ignore"):
+                    result = self._kernel(op, *inputs)
+            except Exception as error:
+                raise NotCheckable(f"{name} cannot be run again: {error}") from error
+            return list(result) if isinstance(result, tuple) else [result]
+        values = dict(zip(reads, inputs, strict=True))
+        execute(plan([op], values).steps, values)
+        return [values[blob] for blob in writes]
+
+
+def operator_run(view: NetView, statement: Statement) -> OperatorRun:
+    """What runs the operator of a forward line; raises NotCheckable where it has no kernel."""
     op, known, name = view.operator(statement), lookup(statement.op.type), statement.name
     if known is None or (known.kernel is None and not known.runs_nets):
         raise NotCheckable(f"{op.type} has no kernel here, so it cannot be run again{_other_way(view)}.")
@@ -58,21 +96,8 @@ def operator_run(view: NetView, statement: Statement) -> Rerun:
             raise NotCheckable(
                 f"In {stopped} a StopGradient holds a value back, which differences cannot know: ask in that net."
             )
-    kernel = known.kernel
-
-    def run(inputs: Sequence[Array]) -> list[Array]:
-        if kernel is not None:
-            try:
-                with np.errstate(all="ignore"):
-                    result = kernel(op, *inputs)
-            except Exception as error:
-                raise NotCheckable(f"{name} cannot be run again: {error}") from error
-            return list(result) if isinstance(result, tuple) else [result]
-        values = {blob.name: array for blob, array in zip(statement.inputs, inputs, strict=True)}
-        execute(plan([op], values).steps, values)
-        return [values[blob.name] for blob in statement.outputs]
-
-    return run
+    reads, writes = ([blob.name for blob in blobs] for blobs in (statement.inputs, statement.outputs))
+    return OperatorRun(op, name, reads, writes)
 
 
 def _other_way(view: NetView) -> str:
@@ -93,12 +118,21 @@ def _stops(view: NetView, statement: Statement) -> Iterator[str]:
             yield from _stops(inside, nested)
 
 
-def recorded_inputs(view: NetView, statement: Statement) -> list[Array]:
-    """What an operator read, in double precision."""
-    return [as_double(view.needed(blob)) for blob in statement.inputs]
+class Doubles:
+    """The values of a net in double precision, each once, however many gradients are checked with it."""
+
+    def __init__(self, view: NetView) -> None:
+        self._view = view
+        self._known: dict[Writing, Array] = {}
+
+    def of(self, blob: Writing) -> Array:
+        """The value of a version; raises CursorError ``not_computed``."""
+        if blob not in self._known:
+            self._known[blob] = as_double(self._view.needed(blob))
+        return self._known[blob]
 
 
-def check_repeats(view: NetView, statement: Statement, run: Rerun) -> None:
+def check_repeats(view: NetView, statement: Statement, run: OperatorRun) -> None:
     """Raise NotCheckable unless an operator run on what it read gives what it gave."""
     outputs = run([moved(view.needed(blob), CPU) for blob in statement.inputs])
     for blob, again in zip(statement.outputs, outputs, strict=True):
@@ -120,55 +154,31 @@ def _leading(view: NetView) -> set[Writing]:
     return leading
 
 
-class ProgramRun:
-    """The part of a net's forward program that carries gradients from `blob` to the ys, to be run again.
-
-    What gets no gradient on the way, such as labels or what a StopGradient lets through, stays as it was recorded.
+class _Rerun(NamedTuple):
+    """An operator of a program that is run again.
 
     Attributes:
-        held: where that happened to numbers that `blob` changes, in words.
-        reached: the blob versions that `blob` changes.
+        inputs: what it read, in double precision; None: what `takes` says.
+        takes: for each input the version that takes its place; None: it stays.
+        writes: the versions that it writes.
     """
 
-    def __init__(self, view: NetView, blob: Writing, pace: Pace) -> None:
-        self._blob = blob
-        self.held: list[str] = []
-        self._steps: list[tuple[Statement, Rerun, list[Array], list[bool]]] = []
-        self.reached = changed = {blob}
-        leading = _leading(view)
-        self._pace = pace
-        for statement in view.net.forward:
-            if changed.isdisjoint(statement.inputs):
-                continue
-            given = gives(view, statement.number) or [False] * len(statement.inputs)
-            takes = [gets and one in changed for gets, one in zip(given, statement.inputs, strict=True)]
-            if not leading.isdisjoint(statement.outputs):
-                held = [one for one, took in zip(statement.inputs, takes, strict=True) if one in changed and not took]
-                self.held += [
-                    f"{statement.name} sends no gradient to {one}, so what it makes of it was kept constant."
-                    for one in dict.fromkeys(held)
-                ]
-            if any(takes):
-                run = operator_run(view, statement)
-                self._steps.append((statement, run, recorded_inputs(view, statement), takes))
-                changed.update(statement.outputs)
+    run: OperatorRun
+    inputs: list[Array | None]
+    takes: list[Key | None]
+    writes: list[Key]
 
-    def check_repeats(self, view: NetView) -> None:
-        """Raise NotCheckable unless each operator gives what it gave."""
-        for statement, run, _, _ in self._steps:
-            check_repeats(view, statement, run)
 
-    def __call__(self, array: Array, ys: Sequence[Writing]) -> list[Array]:
-        """The values of `ys`, which it reaches, with `array` in place of the blob."""
-        values: Mapping[Writing, Array] = {self._blob: array}
-        for place, (statement, run, inputs, takes) in enumerate(self._steps):
-            self._pace.reached(None, place, len(self._steps))
-            replaced = [
-                values[blob] if takes_it else was
-                for blob, was, takes_it in zip(statement.inputs, inputs, takes, strict=True)
-            ]
-            values = {**values, **dict(zip(statement.outputs, run(replaced), strict=True))}
-        return [values[y] for y in ys]
+def _program(blob: Key, operators: Sequence[_Rerun], ys: Sequence[Key], array: Array) -> list[Array]:
+    """The values of `ys` that a program gives for an array in place of the blob.
+
+    What gets no gradient on the way, such as labels or what a StopGradient lets through, stays as it was recorded.
+    """
+    values = {blob: array}
+    for run, inputs, takes, writes in operators:
+        read = [was if key is None else values[key] for was, key in zip(inputs, takes, strict=True)]
+        values.update(zip(writes, run(read), strict=True))
+    return [values[y] for y in ys]
 
 
 class Rest(NamedTuple):
@@ -178,42 +188,68 @@ class Rest(NamedTuple):
         run: from an array in place of the blob to the values of `ys`.
         ys: those that the blob changes.
         notes: what stays as it was recorded though the blob changes it, and how the program is run.
+        own: the kernels of the user's that it calls, by the types of their operators.
     """
 
     run: Callable[[Array], list[Array]]
     ys: list[Writing]
     notes: list[str]
+    own: dict[str, Kernel]
 
 
-def rest_of(view: NetView, blob: Writing, pace: Pace) -> Callable[[], Rest]:
+def rest_of(view: NetView, blob: Writing, doubles: Doubles) -> Callable[[], Rest]:
     """What gives the rest of a net's program, from a blob version on, and runs it once; both raise what follows.
 
     Raises:
         NotCheckable, GradvizError: it cannot be run again, or gives something else.
     """
-    ys, again = list(seeds(view)), _again(view)
+    again = _again(view)
     if again is None:
-        program = ProgramRun(view, blob, pace)
-
-        def checked() -> Rest:
-            program.check_repeats(view)
-            reached = [y for y in ys if y in program.reached]
-            return Rest(lambda array: program(array, reached), reached, program.held)
-
-        return checked
+        return _program_from(view, blob, doubles)
     prepare = again.rest(blob.key)
 
     def repeated() -> Rest:
         run, notes = prepare()
-        operators = count(0, len(view.net.forward))
-
-        def told(array: Array) -> list[Array]:
-            pace.reached(None, done := next(operators), done)
-            return run(array)
-
-        return Rest(told, ys, notes)
+        return Rest(run, list(seeds(view)), notes, {})
 
     return repeated
+
+
+def _program_from(view: NetView, blob: Writing, doubles: Doubles) -> Callable[[], Rest]:
+    """The part of the forward program that carries gradients from a blob to the ys."""
+    changed, held = {blob}, list[str]()
+    statements: list[Statement] = []
+    operators: list[_Rerun] = []
+    leading = _leading(view)
+    for statement in view.net.forward:
+        if changed.isdisjoint(statement.inputs):
+            continue
+        given = gives(view, statement.number) or [False] * len(statement.inputs)
+        pairs = list(zip(statement.inputs, given, strict=True))
+        takes = [one.key if gets and one in changed else None for one, gets in pairs]
+        if not leading.isdisjoint(statement.outputs):
+            stays = [one for one, took in zip(statement.inputs, takes, strict=True) if one in changed and took is None]
+            held += [
+                f"{statement.name} sends no gradient to {one}, so what it makes of it was kept constant."
+                for one in dict.fromkeys(stays)
+            ]
+        if any(takes):
+            inputs = [
+                doubles.of(one) if key is None else None for one, key in zip(statement.inputs, takes, strict=True)
+            ]
+            writes = [one.key for one in statement.outputs]
+            operators.append(_Rerun(operator_run(view, statement), inputs, takes, writes))
+            statements.append(statement)
+            changed.update(statement.outputs)
+    ys = [y for y in seeds(view) if y in changed]
+    own = {one.run.type: one.run.own for one in operators if one.run.own is not None}
+
+    def checked() -> Rest:
+        for statement, one in zip(statements, operators, strict=True):
+            check_repeats(view, statement, one.run)
+        return Rest(partial(_program, blob.key, operators, [y.key for y in ys]), ys, held, own)
+
+    return checked
 
 
 def backward_run(view: NetView) -> Callable[[int, Mapping[int, Array]], list[Array | None]]:

@@ -1,6 +1,7 @@
 """Gradients of PyTorch held against differences of a loss that is computed again, on copies of all that it touches."""
 
 import random
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -350,3 +351,14 @@ def test_numbers_of_few_digits_are_refused():
         return w.bfloat16().square().sum().float()
 
     assert "computed in bfloat16" in refusal(gradviz.debug(compute(), forward=compute).check("w"))
+
+
+def test_all_parameters_are_checked_here_and_no_executor_can_do_it():
+    model, compute = classified(mlp())
+    session = gradviz.debug(compute(), forward=compute)
+    view = session.check("all")
+    assert view.verdict == "agrees"
+    assert {one.blob.removesuffix("@0") for one in view.checks} == {name for name, _ in model.named_parameters()}
+    with ThreadPoolExecutor(1) as executor, pytest.raises(gradviz.GradvizError, match="no executor can") as caught:
+        session.check("all", executor=executor)
+    assert caught.value.kind == "bad_executor"

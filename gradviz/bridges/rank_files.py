@@ -1,0 +1,88 @@
+"""The files of the ranks of a distributed job in a folder: of each its recording, and the gradients of its leaves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ..debugger import Recording
+from ..debugger.answers import leaf_gradients
+from ..operators.registry import Array
+from ..program import GradvizError
+from . import known
+
+RECORDING = ".gradviz.json"
+
+NAME = re.compile(r"rank-(\d+)-of-(\d+)" + re.escape(RECORDING))
+
+
+class RankGradients(NamedTuple):
+    """What a rank computed.
+
+    Attributes:
+        gradients: those of its leaves, by their names.
+        parameters: that its captured model wants gradients of; empty where none was captured.
+    """
+
+    gradients: Mapping[str, Array]
+    parameters: list[str]
+
+
+def recording_of_rank(folder: Path) -> Path:
+    """The file for the recording of this process in a folder: ``rank-0-of-2.gradviz.json``.
+
+    Raises:
+        GradvizError: ``no_rank``: this process has none.
+    """
+    torch = known("torch")
+    rank = None if torch is None else torch.rank()
+    if rank is None:
+        raise GradvizError(
+            f"{folder} is a folder, and this process has no rank to name a file in it by.",
+            kind="no_rank",
+            ways_out=[
+                f'Name a file: session.save("{folder / "first"}{RECORDING}").',
+                "In a distributed job call torch.distributed.init_process_group first.",
+            ],
+        )
+    number, count = rank
+    return folder / f"rank-{number}-of-{count}{RECORDING}"
+
+
+def gradients_beside(recording: Path) -> Path:
+    """The file of the gradients that belong to a recording."""
+    return recording.with_name(recording.name.removesuffix(RECORDING) + ".npz")
+
+
+def packed(recording: Recording) -> bytes:
+    """The gradients of a recording as a file has them."""
+    gradients, torch = leaf_gradients(recording), known("torch")
+    parameters = [] if torch is None else torch.parameters_beside(gradients)
+    buffer = BytesIO()
+    np.savez(buffer, *gradients.values(), names=np.array([*gradients], str), parameters=np.array(parameters, str))
+    return buffer.getvalue()
+
+
+def unpacked(path: Path) -> RankGradients:
+    """The gradients in a file.
+
+    Raises:
+        GradvizError: ``bad_file``: it is not there, cut off, or none of this kind.
+    """
+    from zipfile import BadZipFile  # takes its time to import
+
+    try:
+        with np.load(path) as file:
+            names, parameters = file["names"].tolist(), file["parameters"].tolist()
+            return RankGradients({name: file[f"arr_{at}"] for at, name in enumerate(names)}, parameters)
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        raise GradvizError(
+            f"{path} cannot be read: {error}.".replace("..", "."),
+            kind="bad_file",
+            ways_out=["It holds the gradients of this rank: copy it here again, or save the session again."],
+        ) from error
