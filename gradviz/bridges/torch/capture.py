@@ -6,12 +6,12 @@ Of a call its code and instruction are kept, never a frame; what line that is, i
 
 from __future__ import annotations
 
-import gc
 import sys
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from threading import get_ident
 from typing import Any, Self
 from weakref import ref
 
@@ -23,6 +23,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 
 from .flow import MOST_STEPS, Around, Call, Flow, calls_in, forget, those
 from .graph import Graph, Tensor, applied, next_number, number_of
+from .instances import instances
 
 Module = torch.nn.Module
 
@@ -38,6 +39,7 @@ class capture:
 
     Attributes:
         known: the modules that were given, or learnt as they were called, and their classes.
+        thread: in which it was begun.
     """
 
     def __init__(self, *models: Module) -> None:
@@ -45,6 +47,7 @@ class capture:
             if not isinstance(model, Module):
                 raise TypeError(f"capture takes modules, such as a model; {type(model).__name__} is none.")
         self.known = [(ref(model), type(model)) for model in models]
+        self.thread = get_ident()
         self._is_given = bool(models)
         self._stack: list[ref[Module]] = []
         # From which number on which modules run, the innermost last.
@@ -56,6 +59,7 @@ class capture:
         self.flow = Flow()
 
     def __enter__(self) -> Self:
+        self.thread = get_ident()
         self._handles = [
             register_module_forward_pre_hook(self._enter),
             register_module_forward_hook(self._leave, always_call=True),
@@ -178,10 +182,14 @@ def whole(module: Module) -> Module:
 
 
 def captures(graph: Graph) -> dict[Node, capture]:
-    """Of the operators of a graph that were called inside of a capture, the capture."""
+    """Of the operators of a graph that were called inside of a capture, the capture.
+
+    Each thread numbers its own operators: of captures with the same numbers, one of this thread is meant.
+    """
     found: dict[Node, capture] = {}
     numbers = {node: number_of(node) for node in graph.found}
-    for one in reversed(REMEMBERED):
+    here, latest = get_ident(), [*reversed(REMEMBERED)]
+    for one in sorted(latest, key=lambda one: one.thread != here):
         inside = one.numbers
         found = {node: one for node, number in numbers.items() if number in inside} | found
         if len(found) == len(numbers):
@@ -194,7 +202,7 @@ def tensors_on(graph: Graph, captured: Mapping[Node, capture]) -> list[Tensor]:
     if len(captured) == len(graph.found) and not graph.functions:
         tensors = [tensor for one in set(captured.values()) for tensor in one.tensors()]
     else:
-        tensors = [one for one in gc.get_objects() if issubclass(type(one), Tensor)]
+        tensors = instances(Tensor)
     found = set(graph.found)
     return [one for one in tensors if one.grad_fn in found]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import inspect
 import linecache
 import sys
@@ -21,6 +20,7 @@ from ....program.errors import code, listed
 from ..capture import REMEMBERED, Module, capture, captures, tensors_on, whole
 from ..flow import Call, Seen, Step, look_up, sources_of, storage_of, variables_of
 from ..graph import Graph, Output, Tensor, described, is_freed, number_of, output_of, type_of
+from ..instances import instances
 from ..origins import Origin, origins
 from ..run import run
 from ..watch import Notes, Visit
@@ -359,7 +359,7 @@ class Case:
     @cached_property
     def optimized(self) -> set[int]:
         """The identities of what optimizers hold."""
-        optimizers = [one for one in gc.get_objects() if issubclass(type(one), torch.optim.Optimizer)]
+        optimizers = instances(torch.optim.Optimizer)
         return {id(one) for each in optimizers for group in each.param_groups for one in group["params"]}
 
 
