@@ -271,7 +271,8 @@ class NetPass:
         """Let a blob have another value, which is a new version of it."""
         given = self._new_leaf(f"{blob}_by_hand", array)
         put = Operator("Copy", [given], [blob], is_gradient=self._steps is not None)
-        before = BlobVersion(blob, self._versions[blob][-1].version)
+        blobs = (one for ssa in reversed(self._numbered) for one in (*ssa.writes, *ssa.reads))
+        before = next(one for one in blobs if one.name == blob)
         if self._steps is not None:
             number = len(self._made)
             writer = next((at for at in reversed(range(number)) if blob in self._made[at].outputs), None)
@@ -284,10 +285,14 @@ class NetPass:
             self._halves = None
             self._run_made(None)
             return
-        copy = self._free(f"{blob}_before")
-        self._copies = {of: copy if kept == blob else kept for of, kept in self._copies.items()} | {str(before): copy}
+        joining = [put]
+        if blob in self._run.now:  # else a branch that was not taken writes it
+            copy = self._free(f"{blob}_before")
+            copies = {of: copy if kept == blob else kept for of, kept in self._copies.items()}
+            self._copies = copies | {str(before): copy}
+            joining.insert(0, Operator("Copy", [blob], [copy]))
         first = len(self._happened)
-        for op in (Operator("Copy", [blob], [copy]), put):
+        for op in joining:
             self._ops.insert(self._joined, op)
             self._skip += self._joined < self._skip
             self._join(None)
