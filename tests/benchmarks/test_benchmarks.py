@@ -33,6 +33,7 @@ NAMES = {
     "memory of a loop",
     *(f"record MLP{size}{how}" for size in ("", " of 1 ms operators") for how in ("", ", in half of the memory")),
     *(f"record eager {what}{how}" for what in ("chain", "MLP", "LeNet") for how in ("", ", with events")),
+    *(f"live {what}{how}" for what in ("net", "Variables") for how in ("", ", with a breakpoint")),
     "memory beside gradients",
     "document of chain",
     "debug",

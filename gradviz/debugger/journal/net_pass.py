@@ -1,5 +1,7 @@
 """A net that stands still between operators: each joins and runs, then each gradient operator as its rule makes it.
 
+An operator that runs nested nets joins and runs as one; what happens in these is told with it.
+
 Names are as they are by now: where an accumulation renames a gradient that was computed before, the recording has its
 new name from the start. Values equal those of `record`; positions need not.
 
