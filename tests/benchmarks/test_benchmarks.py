@@ -118,6 +118,6 @@ def test_an_unknown_name_is_answered_with_those_there_are() -> None:
     assert finished.returncode == 2
     assert (
         "there is no benchmark speed; "
-        "there are generation, execution, mlp, convnet, eager, control_flow, recording, large, pytorch, widget"
+        "there are generation, execution, mlp, convnet, eager, control_flow, recording, live, large, pytorch, widget"
         in finished.stderr
     )
