@@ -20,6 +20,7 @@ SUBJECTS = (
     "eager",
     "control_flow",
     "recording",
+    "live",
     "large",
     "pytorch",
     "checking",

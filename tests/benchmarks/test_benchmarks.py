@@ -34,6 +34,7 @@ NAMES = {
     "memory of a loop",
     *(f"record MLP{size}{how}" for size in ("", " of 1 ms operators") for how in ("", ", in half of the memory")),
     *(f"record eager {what}{how}" for what in ("chain", "MLP", "LeNet") for how in ("", ", with events")),
+    *(f"live {what}{how}" for what in ("net", "Variables") for how in ("", ", with a breakpoint")),
     "memory beside gradients",
     "document of chain",
     "debug",
@@ -121,6 +122,6 @@ def test_an_unknown_name_is_answered_with_those_there_are() -> None:
     assert finished.returncode == 2
     assert (
         "there is no benchmark speed; "
-        "there are generation, execution, mlp, convnet, eager, control_flow, recording, large, pytorch, checking, "
+        "there are generation, execution, mlp, convnet, eager, control_flow, recording, live, large, pytorch, checking, "
         "widget" in finished.stderr
     )

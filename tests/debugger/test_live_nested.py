@@ -231,6 +231,25 @@ def test_a_blob_that_a_branch_has_written_may_be_changed_and_what_was_given_has_
     assert session.why_none("w").cuts
 
 
+def test_a_blob_that_only_the_other_branch_would_have_written_may_be_given():
+    net = Net("one-sided")
+    inside = Net("then")
+    inside.Tanh("x", "y")
+    net.ops.append(Operator("If", ["c", "x"], ["y"], {"then_net": inside}))
+    net.Scale("y", "z", scale=2.0)
+    ws = Workspace()
+    ws.feed("x", [0.5])
+    ws.feed("c", False)
+    one = live(net, ["z"], workspace=ws)
+    one.step()
+    with pytest.raises(RunError, match="reads y, which nobody fed or wrote"):
+        one.step()
+    one.feed("y", [3.0])
+    session = one.finish()
+    assert session.value("z") == 6
+    assert session.value("y_by_hand_grad") == 2
+
+
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_the_state_of_a_loop_may_be_changed(when):
     given = np.array([[0.2], [0.4]])

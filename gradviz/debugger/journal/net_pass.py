@@ -1,5 +1,7 @@
 """A net that stands still between operators: each joins and runs, then each gradient operator as its rule makes it.
 
+An operator that runs nested nets joins and runs as one; what happens in these is told with it.
+
 Names are as they are by now: where an accumulation renames a gradient that was computed before, the recording has its
 new name from the start. Values equal those of `record`; positions need not.
 
@@ -293,7 +295,8 @@ class NetPass:
         """Let a blob have another value, which is a new version of it."""
         given = self._new_leaf(f"{blob}_by_hand", array)
         put = Operator("Copy", [given], [blob], is_gradient=self._steps is not None)
-        before = BlobVersion(blob, self._versions[blob][-1].version)
+        blobs = (one for ssa in reversed(self._numbered) for one in (*ssa.writes, *ssa.reads))
+        before = next(one for one in blobs if one.name == blob)
         if self._steps is not None:
             number = len(self._made)
             writer = next((at for at in reversed(range(number)) if blob in self._made[at].outputs), None)
@@ -306,10 +309,14 @@ class NetPass:
             self._halves = None
             self._run_made(None)
             return
-        copy = self._free(f"{blob}_before")
-        self._copies = {of: copy if kept == blob else kept for of, kept in self._copies.items()} | {str(before): copy}
+        joining = [put]
+        if blob in self._run.now:  # else a branch that was not taken writes it
+            copy = self._free(f"{blob}_before")
+            copies = {of: copy if kept == blob else kept for of, kept in self._copies.items()}
+            self._copies = copies | {str(before): copy}
+            joining.insert(0, Operator("Copy", [blob], [copy]))
         first = len(self._happened)
-        for op in (Operator("Copy", [blob], [copy]), put):
+        for op in joining:
             self._ops.insert(self._joined, op)
             self._skip += self._joined < self._skip
             self._join(None)
