@@ -1,5 +1,6 @@
 """Linear maps: FC, FCTransposed, MatMul and BatchMatMul, and their gradients as products with transposed factors."""
 
+from collections.abc import Iterator
 from math import prod
 
 import numpy as np
@@ -20,6 +21,49 @@ def layer_sizes(op: Operator, w: ArraySpec) -> tuple[int, int]:
     return (columns, rows) if op.type.startswith("FCTransposed") else (rows, columns)
 
 
+SMALL_PRODUCT = 10**6
+"""Multiplications up to which OpenBLAS reads both factors where they lie, and does not rearrange them first."""
+
+FEW_ROWS = 4
+"""So few rows go through all weights in less time than rearranging those takes."""
+
+
+def strips(outputs: int, rows: int, features: int) -> Iterator[slice]:
+    """Rows of a matrix (outputs, features) with which `rows` rows are multiplied: some at a time, if these are few."""
+    each = rows * features
+    step = SMALL_PRODUCT // each if rows <= FEW_ROWS and each * outputs > SMALL_PRODUCT >= each > 0 else outputs
+    return (slice(start, start + step) for start in range(0, max(1, outputs), max(1, step)))
+
+
+def onto_rows(x: Array, w: Array) -> Array:
+    """x·wᵀ. x: (n, k), w: (m, k) -> (n, m). Mostly as (w·xᵀ)ᵀ: BLAS rearranges the second factor, there the smaller."""
+    (rows, features), outputs = x.shape, w.shape[0]
+    if rows > outputs:
+        return np.matmul(x, w.T)
+    y = np.empty_like(x, np.result_type(x.dtype, w.dtype), shape=(outputs, rows), order="C")
+    for strip in strips(outputs, rows, features):
+        np.matmul(w[strip], x.T, out=y[strip])
+    return y.T
+
+
+def of_rows(y: Array, w: Array) -> Array:
+    """y·w. y: (n, m), w: (m, k) -> (n, k)."""
+    first, *others = strips(*y.shape[::-1], w.shape[1])
+    x = np.matmul(y[:, first], w[first])
+    for strip in others:
+        x += np.matmul(y[:, strip], w[strip])
+    return x
+
+
+def outer(a: Array, b: Array) -> Array:
+    """aᵀ·b. a: (n, m), b: (n, k) -> (m, k)."""
+    (rows, outputs), features = a.shape, b.shape[1]
+    w = np.empty_like(b, np.result_type(a.dtype, b.dtype), shape=(outputs, features), order="C")
+    for strip in strips(outputs, rows, features):
+        np.matmul(a[:, strip].T, b, out=w[strip])
+    return w
+
+
 def fc_spec(op: Operator, x: ArraySpec, w: ArraySpec, b: ArraySpec) -> ArraySpec:
     need_floats(op, (x, w, b))
     axis = canonical_axis(op.args.get("axis", 1), x.shape)
@@ -37,12 +81,6 @@ def fc_spec(op: Operator, x: ArraySpec, w: ArraySpec, b: ArraySpec) -> ArraySpec
     if b.shape != (outputs,):
         raise misfit(f"b must have the shape ({outputs},), one for each {line} of w {w.shape}; it has {b.shape}.")
     return ArraySpec((*x.shape[:axis], outputs), result_dtype(x, w, b))
-
-
-def layer_weights(op: Operator, w: Array) -> Array:
-    """The weights of a layer as a matrix (features, outputs)."""
-    weights = as_matrix(w, op.args.get("axis_w", 1))
-    return weights if op.type.startswith("FCTransposed") else weights.T
 
 
 @operator(
@@ -65,8 +103,8 @@ def layer_weights(op: Operator, w: Array) -> Array:
     doc=f"Fully connected layer. x: (n, k), w: (m, k), b: (m,) -> y: (n, m).\n\n{SEEN}",
 )
 def fc(op: Operator, x: Array, w: Array, b: Array) -> Array:
-    axis = op.args.get("axis", 1)
-    y = np.matmul(as_matrix(x, axis), layer_weights(op, w)) + b
+    axis, product = op.args.get("axis", 1), of_rows if op.type == "FCTransposed" else onto_rows
+    y = product(as_matrix(x, axis), as_matrix(w, op.args.get("axis_w", 1))) + b
     return y if axis == 1 and x.ndim == 2 else y.reshape(*x.shape[: canonical_axis(axis, x.shape)], len(b))
 
 
@@ -100,11 +138,12 @@ def fc_gradient(op: Operator, x: Array, w: Array, dy: Array) -> Arrays:
 
     Source: Giles, Collected matrix derivative results for forward and reverse mode algorithmic differentiation (2008).
     """
-    x2, weights = as_matrix(x, op.args.get("axis", 1)), layer_weights(op, w)
-    dy2 = dy.reshape(x2.shape[0], weights.shape[1])
-    a, b = (x2, dy2) if op.type.startswith("FCTransposed") else (dy2, x2)
-    dw, db = np.matmul(a.T, b).reshape(w.shape), dy2.sum(axis=0)
-    return (dw, db) if len(op.outputs) == 2 else (dw, db, np.matmul(dy2, weights.T).reshape(x.shape))
+    x2, w2 = as_matrix(x, op.args.get("axis", 1)), as_matrix(w, op.args.get("axis_w", 1))
+    is_transposed = op.type.startswith("FCTransposed")
+    dy2 = dy.reshape(x2.shape[0], w2.shape[1 if is_transposed else 0])
+    dw, db = (outer(x2, dy2) if is_transposed else outer(dy2, x2)).reshape(w.shape), dy2.sum(axis=0)
+    product = onto_rows if is_transposed else of_rows
+    return (dw, db) if len(op.outputs) == 2 else (dw, db, product(dy2, w2).reshape(x.shape))
 
 
 @register_gradient("FCGradient")

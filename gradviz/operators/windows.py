@@ -6,8 +6,9 @@ their order; those that follow keep the memory as it is, so that only images tha
 The layout is that of Krizhevsky's cuda-convnet (2012).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
+from operator import mul
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,15 +63,31 @@ class Windows(NamedTuple):
         fits = zip(self.padded, self.extent, self.stride, strict=True)
         return tuple((size - extent) // stride + 1 for size, extent, stride in fits)
 
-    def under(self, first: int = 0, last: int | None = None) -> Iterator[tuple[slice, ...]]:
-        """For each position in a window, what it meets in padded images, in windows of the rows `first` to `last`."""
-        ranges = [(0, count) for count in self.places]
-        ranges[0] = (first, ranges[0][1] if last is None else last)
-        met = [
-            [slice(start * s + at * d, (stop - 1) * s + at * d + 1, s) for at in range(k)]
-            for (start, stop), k, s, d in zip(ranges, self.kernel, self.stride, self.dilation, strict=True)
-        ]
-        return product(*met)
+    @property
+    def steps(self) -> Sizes:
+        """How many strides cover an image with its margins."""
+        return tuple(-(-size // stride) for size, stride in zip(self.padded, self.stride, strict=True))
+
+    def along(self, axis: int) -> list[slice]:
+        """For each position in a window, in one dimension, what it meets there in padded images."""
+        count, stride, dilation = self.places[axis], self.stride[axis], self.dilation[axis]
+        starts = range(0, self.kernel[axis] * dilation, dilation)
+        return [slice(start, start + (count - 1) * stride + 1, stride) for start in starts]
+
+    def under(self) -> Iterator[tuple[slice, ...]]:
+        """For each position in a window, what it meets in padded images."""
+        return product(*map(self.along, range(len(self.kernel))))
+
+    def met(self, places: Sequence[tuple[int, int]]) -> Iterator[tuple[int | slice, ...]]:
+        """For each position in a window, what it meets in images `in_phases`, in the windows of these `places`.
+
+        Args:
+            places: the first of them in each dimension, and the one behind the last.
+        """
+        for position in product(*[range(0, k * d, d) for k, d in zip(self.kernel, self.dilation, strict=True)]):
+            split = [divmod(at, stride) for at, stride in zip(position, self.stride, strict=True)]
+            met = [slice(first + step, last + step) for (first, last), (step, _) in zip(places, split, strict=True)]
+            yield (*[phase for _, phase in split], *met)
 
 
 def windows_of(op: Operator, image: Sizes, kernel: Sizes | None = None) -> Windows:
@@ -185,12 +202,12 @@ def contiguous(array: Array) -> Array:
     return array.astype(array.dtype, order="C", copy=False)
 
 
-def with_margins(images: Array, windows: Windows, fill: float = 0.0) -> Array:
-    """Images (c, ..., n), contiguous, between margins of `fill`."""
-    if windows.padded == windows.image:
+def with_margins(images: Array, windows: Windows, fill: float, sizes: Sizes | None = None) -> Array:
+    """Images (c, ..., n), contiguous, between margins of `fill`; these widen them to `sizes`, where it is given."""
+    sizes = sizes or windows.padded
+    if sizes == windows.image:
         return contiguous(images)
-    shape = (images.shape[0], *windows.padded, images.shape[-1])
-    wide = np.full_like(images, fill, shape=shape, order="C")
+    wide = np.full_like(images, fill, shape=(images.shape[0], *sizes, images.shape[-1]), order="C")
     wide[:, *inside(windows)] = images
     return wide
 
@@ -198,6 +215,25 @@ def with_margins(images: Array, windows: Windows, fill: float = 0.0) -> Array:
 def without_margins(images: Array, windows: Windows) -> Array:
     """Padded images (c, ..., n) less their margins; a view."""
     return images[:, *inside(windows)]
+
+
+def in_phases(images: Array, windows: Windows) -> Array:
+    """Images (c, ..., n) with margins of zeros as (c, phases..., steps..., n): element s i + p of a dimension at p, i.
+
+    What a position in a window meets under strides s lies side by side then, as it does where they are 1.
+    """
+    count, sizes = len(windows.stride), tuple(map(mul, windows.steps, windows.stride))
+    pairs = [size for pair in zip(windows.steps, windows.stride, strict=True) for size in pair]
+    wide = with_margins(images, windows, 0.0, sizes).reshape(images.shape[0], *pairs, images.shape[-1])
+    return contiguous(np.transpose(wide, (0, *range(2, 2 * count + 1, 2), *range(1, 2 * count, 2), 2 * count + 1)))
+
+
+def out_of_phases(images: Array, windows: Windows) -> Array:
+    """What `in_phases` made, as (c, ..., n) without margins again."""
+    count, sizes = len(windows.stride), map(mul, windows.steps, windows.stride)
+    pairs = [axis for at in range(1, count + 1) for axis in (count + at, at)]
+    wide = np.transpose(images, (0, *pairs, 2 * count + 1)).reshape(images.shape[0], *sizes, images.shape[-1])
+    return without_margins(wide, windows)
 
 
 def inside(windows: Windows) -> tuple[slice, ...]:

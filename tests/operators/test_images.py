@@ -94,7 +94,7 @@ def test_columns_laid_out_in_parts_give_what_they_give_at_once(case: Case, monke
         return [workspace[str(made[name])] for name in ("out", *case.inputs)]
 
     at_once = gradients()
-    monkeypatch.setattr(convolution, "MOST_ELEMENTS", 1)
+    monkeypatch.setattr(convolution, "MOST_BYTES", 1)
     for found, expected in zip(gradients(), at_once, strict=True):
         np.testing.assert_allclose(found, expected)
 
