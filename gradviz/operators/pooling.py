@@ -17,6 +17,8 @@ from .windows import (
     batch_first,
     batch_last,
     image_shape,
+    in_phases,
+    out_of_phases,
     shape_of_images,
     windows_of,
     with_margins,
@@ -54,6 +56,10 @@ MOST_PLACES = 1 << 16
 """How many windows are looked at at a time, unless one channel has more: what is between stays in the caches."""
 
 
+SHORT_BATCH = 9
+"""Below it, steps from one stride to the next take longer than the numbers of all images that lie there."""
+
+
 def by_channels(windows: Windows, function: Callable[..., Array], *arrays: Array) -> Array:
     """What `function` makes of arrays (c, ..., n): as many channels of another size; some after the others on a CPU."""
     channels, each = arrays[0].shape[0], prod(windows.places) * arrays[0].shape[-1]
@@ -84,10 +90,18 @@ def pooled(images: Array, windows: Windows, combine: np.ufunc, fill: float) -> A
     return images
 
 
+def apart(windows: Windows, batch: int) -> bool:
+    """Whether so few images are better rearranged, see `in_phases`, than met a few numbers at a time."""
+    return batch < SHORT_BATCH and {*windows.stride} != {1}
+
+
 def where_largest(images: Array, largest: Array, windows: Windows) -> tuple[list[Array], Array]:
     """For each position in a window, where it has the largest element; and how many positions have, at least 1."""
-    images = with_margins(images, windows, nan)
-    attained = [images[:, *met] == largest for met in windows.under()]
+    if apart(windows, images.shape[-1]):
+        images, meets = in_phases(images, windows, nan), windows.met()
+    else:
+        images, meets = with_margins(images, windows, nan), windows.under()
+    attained = [images[:, *met] == largest for met in meets]
     ties = np.zeros_like(largest, np.int8 if len(attained) < 128 else np.int32)
     for here in attained:
         ties += here.view(np.int8)
@@ -96,10 +110,12 @@ def where_largest(images: Array, largest: Array, windows: Windows) -> tuple[list
 
 def spread(shares: Iterable[Array], like: Array, windows: Windows) -> Array:
     """What each position in a window sends to what it meets, (c, places..., n), added up: (c, ..., n), no margins."""
-    images = np.zeros_like(like, shape=(like.shape[0], *windows.padded, like.shape[-1]), order="C")
-    for met, share in zip(windows.under(), shares, strict=True):
+    (channels, *_, batch), is_apart = like.shape, apart(windows, like.shape[-1])
+    sizes = (*windows.stride, *windows.steps) if is_apart else windows.padded
+    images = np.zeros_like(like, shape=(channels, *sizes, batch), order="C")
+    for met, share in zip(windows.met() if is_apart else windows.under(), shares, strict=True):
         images[:, *met] += share
-    return without_margins(images, windows)
+    return (out_of_phases if is_apart else without_margins)(images, windows)
 
 
 @each_of(

@@ -78,12 +78,13 @@ class Windows(NamedTuple):
         """For each position in a window, what it meets in padded images."""
         return product(*map(self.along, range(len(self.kernel))))
 
-    def met(self, places: Sequence[tuple[int, int]]) -> Iterator[tuple[int | slice, ...]]:
+    def met(self, places: Sequence[tuple[int, int]] = ()) -> Iterator[tuple[int | slice, ...]]:
         """For each position in a window, what it meets in images `in_phases`, in the windows of these `places`.
 
         Args:
-            places: the first of them in each dimension, and the one behind the last.
+            places: the first of them in each dimension, and the one behind the last; left out: all.
         """
+        places = places or [(0, count) for count in self.places]
         for position in product(*[range(0, k * d, d) for k, d in zip(self.kernel, self.dilation, strict=True)]):
             split = [divmod(at, stride) for at, stride in zip(position, self.stride, strict=True)]
             met = [slice(first + step, last + step) for (first, last), (step, _) in zip(places, split, strict=True)]
@@ -217,14 +218,14 @@ def without_margins(images: Array, windows: Windows) -> Array:
     return images[:, *inside(windows)]
 
 
-def in_phases(images: Array, windows: Windows) -> Array:
-    """Images (c, ..., n) with margins of zeros as (c, phases..., steps..., n): element s i + p of a dimension at p, i.
+def in_phases(images: Array, windows: Windows, fill: float = 0.0) -> Array:
+    """Images (c, ..., n) with margins of `fill` as (c, phases..., steps..., n): element s i + p of a dimension at p, i.
 
     What a position in a window meets under strides s lies side by side then, as it does where they are 1.
     """
     count, sizes = len(windows.stride), tuple(map(mul, windows.steps, windows.stride))
     pairs = [size for pair in zip(windows.steps, windows.stride, strict=True) for size in pair]
-    wide = with_margins(images, windows, 0.0, sizes).reshape(images.shape[0], *pairs, images.shape[-1])
+    wide = with_margins(images, windows, fill, sizes).reshape(images.shape[0], *pairs, images.shape[-1])
     return contiguous(np.transpose(wide, (0, *range(2, 2 * count + 1, 2), *range(1, 2 * count, 2), 2 * count + 1)))
 
 
