@@ -73,7 +73,7 @@ class Block(NamedTuple):
     columns: slice
 
     def __len__(self) -> int:
-        return self.columns.stop - self.columns.start
+        return int(self.columns.stop - self.columns.start)
 
 
 class Convolution(NamedTuple):

@@ -48,7 +48,7 @@ def onto_rows(x: Array, w: Array) -> Array:
 
 def of_rows(y: Array, w: Array) -> Array:
     """y·w. y: (n, m), w: (m, k) -> (n, k)."""
-    first, *others = strips(*y.shape[::-1], w.shape[1])
+    first, *others = strips(w.shape[0], y.shape[0], w.shape[1])
     x = np.matmul(y[:, first], w[first])
     for strip in others:
         x += np.matmul(y[:, strip], w[strip])

@@ -104,7 +104,7 @@ def where_largest(images: Array, largest: Array, windows: Windows) -> tuple[list
     attained = [images[:, *met] == largest for met in meets]
     ties = np.zeros_like(largest, np.int8 if len(attained) < 128 else np.int32)
     for here in attained:
-        ties += here.view(np.int8)
+        np.add(ties, here.view(np.int8), out=ties)
     return attained, np.maximum(ties, 1)
 
 
