@@ -92,7 +92,7 @@ def out_of_memory(error: MemoryError) -> RunError:
         kind="out_of_memory",
         ways_out=[
             "Give it less at a time: a smaller batch, or smaller images.",
-            "Let go of arrays that nobody needs any more; a recording keeps all, unless it has a budget.",
+            'Let go of what nobody needs any more: del ws["x"]. A recording keeps all values, unless it has a budget.',
         ],
     )
 
