@@ -25,6 +25,8 @@ NAMES = {
     "run tiny operators, forward + backward",
     "MLP forward + backward",
     "LeNet forward + backward",
+    "a convnet",
+    "memory of a convnet",
     *(f"eager {what}, forward + backward" for what in ("chain", "MLP", "LeNet")),
     "growth of eager chain",
     "growth of eager chain by tape",
@@ -116,7 +118,6 @@ def test_an_unknown_name_is_answered_with_those_there_are() -> None:
     finished = run("speed")
     assert finished.returncode == 2
     assert (
-        "there is no benchmark speed; "
-        "there are generation, execution, mlp, convnet, eager, control_flow, recording, large, pytorch, widget"
-        in finished.stderr
+        "there is no benchmark speed; there are generation, "
+        "execution, mlp, convnet, networks, eager, control_flow, recording, large, pytorch, widget" in finished.stderr
     )
