@@ -48,7 +48,7 @@ MOST_BYTES = 1 << 23
 With less, BLAS spends its time on rearranging the filters; and new memory each time costs as much as filling it.
 """
 
-MANY_COLUMNS = 4096
+MANY_COLUMNS = 2048
 """With so many, the time that BLAS saves at X·dYᵀ is more than that of transposing the product."""
 
 MOST_MORE = 1.1

@@ -234,4 +234,6 @@ def chosen(values: Array, where: Array) -> Array:
     bits = BITS.get(values.dtype.itemsize)
     if bits is None or values.dtype.kind == "c":
         return np.where(where, values, 0)
-    return (np.multiply(where, -1, dtype=bits) & values.view(bits)).view(values.dtype)
+    kept = np.negative(where.view(np.int8)).astype(bits)
+    kept &= values.view(bits)
+    return kept.view(values.dtype)

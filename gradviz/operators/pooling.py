@@ -52,7 +52,7 @@ def pool_spec(op: Operator, x: ArraySpec) -> ArraySpec:
     return ArraySpec(shape_of_images(op, count, windows.places, channels), x.dtype)
 
 
-MOST_PLACES = 1 << 16
+MOST_PLACES = 1 << 17
 """How many windows are looked at at a time, unless one channel has more: what is between stays in the caches."""
 
 

@@ -6,7 +6,8 @@ their order; those that follow keep the memory as it is, so that only images tha
 The layout is that of Krizhevsky's cuda-convnet (2012).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 from itertools import product
 from operator import mul
 from typing import Any, NamedTuple
@@ -32,6 +33,9 @@ WINDOW_ARGS: dict[str, Any] = {
 }
 DIMENSIONS = {"": None, "1D": 1, "2D": 2, "3D": 3}
 """What type names end in -> how many spatial dimensions their images have; None: any number."""
+
+MOST_WINDOWS = 1024
+"""What so many windows meet is kept for the next time."""
 
 Sizes = tuple[int, ...]
 """A number for each spatial dimension."""
@@ -74,21 +78,32 @@ class Windows(NamedTuple):
         starts = range(0, self.kernel[axis] * dilation, dilation)
         return [slice(start, start + (count - 1) * stride + 1, stride) for start in starts]
 
-    def under(self) -> Iterator[tuple[slice, ...]]:
+    def under(self) -> Sequence[tuple[slice, ...]]:
         """For each position in a window, what it meets in padded images."""
-        return product(*map(self.along, range(len(self.kernel))))
+        return _under(self)
 
-    def met(self, places: Sequence[tuple[int, int]] = ()) -> Iterator[tuple[int | slice, ...]]:
+    def met(self, places: tuple[tuple[int, int], ...] = ()) -> Sequence[tuple[int | slice, ...]]:
         """For each position in a window, what it meets in images `in_phases`, in the windows of these `places`.
 
         Args:
             places: the first of them in each dimension, and the one behind the last; left out: all.
         """
-        places = places or [(0, count) for count in self.places]
-        for position in product(*[range(0, k * d, d) for k, d in zip(self.kernel, self.dilation, strict=True)]):
-            split = [divmod(at, stride) for at, stride in zip(position, self.stride, strict=True)]
-            met = [slice(first + step, last + step) for (first, last), (step, _) in zip(places, split, strict=True)]
-            yield (*[phase for _, phase in split], *met)
+        return _met(self, places or tuple([(0, count) for count in self.places]))
+
+
+@lru_cache(MOST_WINDOWS)
+def _under(windows: Windows) -> Sequence[tuple[slice, ...]]:
+    return [*product(*map(windows.along, range(len(windows.kernel))))]
+
+
+@lru_cache(MOST_WINDOWS)
+def _met(windows: Windows, places: tuple[tuple[int, int], ...]) -> Sequence[tuple[int | slice, ...]]:
+    found = list[tuple[int | slice, ...]]()
+    for position in product(*[range(0, k * d, d) for k, d in zip(windows.kernel, windows.dilation, strict=True)]):
+        split = [divmod(at, stride) for at, stride in zip(position, windows.stride, strict=True)]
+        met = [slice(first + step, last + step) for (first, last), (step, _) in zip(places, split, strict=True)]
+        found.append((*[phase for _, phase in split], *met))
+    return found
 
 
 def windows_of(op: Operator, image: Sizes, kernel: Sizes | None = None) -> Windows:
