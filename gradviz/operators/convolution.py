@@ -10,7 +10,6 @@ Source: Chellapilla, Puri, Simard, High Performance Convolutional Neural Network
 
 from collections.abc import Iterator
 from math import prod
-from operator import sub
 from threading import local
 from typing import Any, NamedTuple
 
@@ -50,9 +49,6 @@ With less, BLAS spends its time on rearranging the filters; and new memory each 
 
 MANY_COLUMNS = 2048
 """With so many, the time that BLAS saves at X·dYᵀ is more than that of transposing the product."""
-
-MOST_MORE = 1.1
-"""How many times the multiplications of a gradient may take if nothing has to be added up then."""
 
 _of_thread = local()
 
@@ -159,36 +155,17 @@ class Convolution(NamedTuple):
     def image_gradient(self, filters: Array, maps: Array) -> Array:
         """dX = Fᵀ·dY, each element added where it was taken. maps: (m, ..., n) -> (c, ..., n), without margins."""
         windows, batch, dtype = self.windows, maps.shape[-1], np.result_type(filters.dtype, maps.dtype)
-        if (mirrored := self.mirrored()) is not None:
-            return mirrored.forward(self.turned(filters), in_phases(maps, mirrored.windows))
         shape = (self.channels, *windows.stride, *windows.steps, batch)
         images = np.zeros_like(maps, dtype, shape=shape, order="C")
         by_group, transposed = self.by_group(maps), np.swapaxes(filters, 1, 2)
+        if self.is_pointwise:
+            np.matmul(transposed, by_group, out=self.as_columns(images))
+            return out_of_phases(images, windows)
         for block, laid_out in self.each_laid_out(maps, dtype):
             np.matmul(transposed, by_group[..., block.columns], out=self.as_columns(laid_out))
             for at, met in enumerate(windows.met(block.places)):
                 images[:, *met] += laid_out[:, at]
         return out_of_phases(images, windows)
-
-    def mirrored(self) -> "Convolution | None":
-        """What makes dX of dY with the filters `turned`; None where it would multiply much more than is to be done."""
-        windows = self.windows
-        reach = [extent - 1 for extent in windows.extent]
-        before, after = (tuple(map(sub, reach, margins)) for margins in (windows.before, windows.after))
-        if (
-            {*windows.stride} != {1}
-            or min(before + after) < 0
-            or prod(windows.image) > MOST_MORE * prod(windows.places)
-        ):
-            return None
-        back = windows._replace(image=windows.places, before=before, after=after)
-        return Convolution(back, self.groups, self.outputs, self.channels)
-
-    def turned(self, filters: Array) -> Array:
-        """(groups, m / groups, height) as (groups, c / groups, ...), each from behind."""
-        groups, outputs, _ = filters.shape
-        split = filters.reshape(groups, outputs, self.channels // groups, prod(self.windows.kernel))
-        return np.swapaxes(split, 1, 2)[..., ::-1].reshape(groups, split.shape[2], outputs * split.shape[3])
 
 
 def groups_of(op: Operator, channels: int, outputs: int) -> int:
