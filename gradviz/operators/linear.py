@@ -14,13 +14,6 @@ from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, op
 FC_ARGS = {"axis": 1, "axis_w": 1}
 SEEN = "x is seen as a matrix at `axis`, w at `axis_w`; y keeps the dimensions of x before `axis`."
 
-
-def layer_sizes(op: Operator, w: ArraySpec) -> tuple[int, int]:
-    """Outputs and features of a layer with weights `w`: FC has a row for each output, FCTransposed a column."""
-    rows, columns = matrix_shape(w.shape, op.args.get("axis_w", 1))
-    return (columns, rows) if op.type.startswith("FCTransposed") else (rows, columns)
-
-
 SMALL_PRODUCT = 10**6
 """Multiplications up to which OpenBLAS reads both factors where they lie, and does not rearrange them first."""
 
@@ -28,27 +21,34 @@ FEW_ROWS = 4
 """So few rows go through all weights in less time than rearranging those takes."""
 
 
-def strips(outputs: int, rows: int, features: int) -> Iterator[slice]:
-    """Rows of a matrix (outputs, features) with which `rows` rows are multiplied: some at a time, if these are few."""
-    each = rows * features
-    step = SMALL_PRODUCT // each if rows <= FEW_ROWS and each * outputs > SMALL_PRODUCT >= each > 0 else outputs
-    return (slice(start, start + step) for start in range(0, max(1, outputs), max(1, step)))
+def layer_sizes(op: Operator, w: ArraySpec) -> tuple[int, int]:
+    """Outputs and features of a layer with weights `w`: FC has a row for each output, FCTransposed a column."""
+    rows, columns = matrix_shape(w.shape, op.args.get("axis_w", 1))
+    return (columns, rows) if op.type.startswith("FCTransposed") else (rows, columns)
+
+
+def strips(matrix: Array, rows: int) -> Iterator[slice]:
+    """The rows of a matrix (m, k) that is multiplied with `rows` rows, or made of them: some at a time, if few."""
+    outputs, features = matrix.shape
+    each, is_thin = rows * features, rows <= FEW_ROWS and isinstance(matrix, np.ndarray)
+    step = SMALL_PRODUCT // each if is_thin and each * outputs > SMALL_PRODUCT >= each else max(1, outputs)
+    return (slice(start, start + step) for start in range(0, max(1, outputs), step))
 
 
 def onto_rows(x: Array, w: Array) -> Array:
     """x·wᵀ. x: (n, k), w: (m, k) -> (n, m). Mostly as (w·xᵀ)ᵀ: BLAS rearranges the second factor, there the smaller."""
-    (rows, features), outputs = x.shape, w.shape[0]
+    rows, outputs = x.shape[0], w.shape[0]
     if rows > outputs:
         return np.matmul(x, w.T)
     y = np.empty_like(x, np.result_type(x.dtype, w.dtype), shape=(outputs, rows), order="C")
-    for strip in strips(outputs, rows, features):
+    for strip in strips(w, rows):
         np.matmul(w[strip], x.T, out=y[strip])
     return y.T
 
 
 def of_rows(y: Array, w: Array) -> Array:
     """y·w. y: (n, m), w: (m, k) -> (n, k)."""
-    first, *others = strips(w.shape[0], y.shape[0], w.shape[1])
+    first, *others = strips(w, y.shape[0])
     x = np.matmul(y[:, first], w[first])
     for strip in others:
         x += np.matmul(y[:, strip], w[strip])
@@ -57,9 +57,8 @@ def of_rows(y: Array, w: Array) -> Array:
 
 def outer(a: Array, b: Array) -> Array:
     """aᵀ·b. a: (n, m), b: (n, k) -> (m, k)."""
-    (rows, outputs), features = a.shape, b.shape[1]
-    w = np.empty_like(b, np.result_type(a.dtype, b.dtype), shape=(outputs, features), order="C")
-    for strip in strips(outputs, rows, features):
+    w = np.empty_like(b, np.result_type(a.dtype, b.dtype), shape=(a.shape[1], b.shape[1]), order="C")
+    for strip in strips(w, a.shape[0]):
         np.matmul(a[:, strip].T, b, out=w[strip])
     return w
 

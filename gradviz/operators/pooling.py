@@ -55,7 +55,6 @@ def pool_spec(op: Operator, x: ArraySpec) -> ArraySpec:
 MOST_PLACES = 1 << 17
 """How many windows are looked at at a time, unless one channel has more: what is between stays in the caches."""
 
-
 SHORT_BATCH = 9
 """Below it, steps from one stride to the next take longer than the numbers of all images that lie there."""
 
