@@ -55,11 +55,13 @@ _of_thread = local()
 
 def scratch(like: Array, dtype: np.dtype[Any], elements: int) -> Array:
     """Memory for so many elements, where `like` lies, which the next call in this thread may hand out again."""
-    if not isinstance(like, np.ndarray) or elements * dtype.itemsize > MOST_BYTES:
+    wanted = elements * dtype.itemsize
+    if not isinstance(like, np.ndarray) or wanted > MOST_BYTES:
         return np.empty_like(like, dtype, shape=(elements,))
-    if not hasattr(_of_thread, "memory"):
-        _of_thread.memory = np.empty(MOST_BYTES, np.uint8)
-    return _of_thread.memory[: elements * dtype.itemsize].view(dtype)
+    memory = getattr(_of_thread, "memory", None)
+    if memory is None or len(memory) < wanted:
+        memory = _of_thread.memory = np.empty(MOST_BYTES, np.uint8)
+    return memory[:wanted].view(dtype)
 
 
 class Block(NamedTuple):

@@ -2,7 +2,8 @@
 
 Images lie in memory here as (channels, height, width, ..., batch). What one position in a window meets in all images is
 then a few long runs of memory, and one matrix product serves the whole batch. Operators return views with the axes in
-their order; those that follow keep the memory as it is, so that only images that are fed are ever rearranged.
+their order; those that follow keep the memory as it is, so that only images that are fed are ever rearranged, and those
+over which windows go in strides.
 The layout is that of Krizhevsky's cuda-convnet (2012).
 """
 
