@@ -1,119 +1,38 @@
-"""Times convolutional networks as Chainer's first convnet benchmark did, here by nets and their gradient operators.
+"""Times convolutional networks forward and backward, as two benchmarks of frameworks did: with Variables, or as a net.
 
-    python demos/convnet_benchmark.py --model alex --iteration 10 --batch 4
+    python demos/convnet_benchmark.py --model alex --iteration 10           # of Chainer's profile (2015)
+    python demos/convnet_benchmark.py --arch googlenet --batch 8            # of soumith/convnet-benchmarks
+    python demos/convnet_benchmark.py --model alex --engine tape --layers   # which layer takes how long
 
-Each iteration makes images (forward preprocess), runs the net (forward), makes a gradient of ones for its output
-(backward preprocess) and runs the gradient operators (backward), those of the parameters and of the images. The first
-iteration, in which nets are planned, is reported apart; averages are over the others. Set OMP_NUM_THREADS=1 before to
-time one thread.
+With ``--model`` each iteration makes images (forward preprocess), runs the network (forward), makes a gradient of ones
+for its output (backward preprocess) and goes backward, to the parameters and to the images. The first iteration, in
+which much is planned, is reported apart; averages are over the others. With ``--arch`` the images are always the same,
+the gradient is 3, three iterations are not counted, and the averages of forward and backward are reported. What is
+printed is what those programs print; a word on the run and the progress stand on the standard error. Set
+OMP_NUM_THREADS=1 before to time one thread.
 """
 
 import argparse
+import json
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from math import prod
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
+from convnets import ARCHITECTURES, MODELS, Architecture, Engine, VariableEngine, engine_of
 
-from gradviz import Device, Net, Workspace
+from gradviz import Device, FunctionHook, GradvizError
 from gradviz.runtime.devices import finish
 
-
-class Conv(NamedTuple):
-    """A convolution, over images with margins of `pad`."""
-
-    filters: int
-    kernel: int
-    stride: int = 1
-    pad: int = 0
-
-
-class MaxPool(NamedTuple):
-    """The largest under each window; the last windows may reach beyond the image, so that all of it is covered."""
-
-    kernel: int
-    stride: int
-
-
-class Linear(NamedTuple):
-    """A fully connected layer."""
-
-    outputs: int
-
-
-class Architecture(NamedTuple):
-    """Layers over square images; each Conv is followed by Relu where `rectified`."""
-
-    channels: int
-    size: int
-    layers: tuple[Conv | MaxPool | Linear, ...]
-    rectified: bool = True
-
-
-ARCHITECTURES = {
-    "alex": Architecture(
-        3,
-        224,
-        (
-            *(Conv(96, 11, 4, 2), MaxPool(3, 2), Conv(256, 5, 1, 2), MaxPool(3, 2)),
-            *(Conv(384, 3, 1, 1), Conv(384, 3, 1, 1), Conv(256, 3, 1, 1), MaxPool(3, 2)),
-            *(Linear(4096), Linear(4096), Linear(1000)),
-        ),
-    ),
-    "overfeat": Architecture(
-        3,
-        231,
-        (
-            *(Conv(96, 11, 4), MaxPool(2, 2), Conv(256, 5), MaxPool(2, 2)),
-            *(Conv(512, 3, 1, 1), Conv(1024, 3, 1, 1), Conv(1024, 3, 1, 1), MaxPool(2, 2)),
-            *(Linear(3072), Linear(4096), Linear(1000)),
-        ),
-    ),
-    "vgg": Architecture(
-        3,
-        224,
-        (
-            *(Conv(64, 3), MaxPool(2, 2), Conv(256, 3), MaxPool(2, 2)),
-            *(Conv(256, 3, 1, 1), Conv(256, 3, 1, 1), MaxPool(2, 2)),
-            *(Conv(512, 3, 1, 1), Conv(512, 3, 1, 1), MaxPool(2, 2)),
-            *(Conv(512, 3, 1, 1), Conv(512, 3, 1, 1), MaxPool(2, 2)),
-            *(Linear(4096), Linear(4096), Linear(1000)),
-        ),
-    ),
-    "conv1": Architecture(3, 128, (Conv(96, 11),), rectified=False),
-    "conv2": Architecture(64, 64, (Conv(128, 9),), rectified=False),
-    "conv3": Architecture(128, 32, (Conv(128, 9),), rectified=False),
-    "conv4": Architecture(128, 16, (Conv(128, 7),), rectified=False),
-    "conv5": Architecture(384, 13, (Conv(384, 3),), rectified=False),
-}
-
 PARTS = ("forward-preprocess", "forward", "backward-preprocess", "backward")
-Shapes = dict[str, tuple[int, ...]]
+NOT_COUNTED = 3
+"""How many iterations with ``--arch`` come before those that are counted."""
 
-
-def build(architecture: Architecture) -> tuple[Net, str, Shapes]:
-    """The net that reads the images x, the name of its output, and the shapes of its parameters."""
-    net, shapes, x = Net("convnet"), Shapes(), "x"
-    channels, size = architecture.channels, architecture.size
-    for number, layer in enumerate(architecture.layers):
-        w, b, y = f"w{number}", f"b{number}", f"y{number}"
-        match layer:
-            case Conv(filters, kernel, stride, pad):
-                shapes |= {w: (filters, channels, kernel, kernel), b: (filters,)}
-                x = net.Conv([x, w, b], y, kernel=kernel, stride=stride, pad=pad)
-                x = net.Relu(x, f"{y}_rectified") if architecture.rectified else x
-                channels, size = filters, (size + 2 * pad - kernel) // stride + 1
-            case MaxPool(kernel, stride):
-                places = -(-(size - kernel) // stride) + 1
-                beyond = (places - 1) * stride + kernel - size
-                x = net.MaxPool(x, y, kernel=kernel, stride=stride, pads=[0, 0, beyond, beyond])
-                size = places
-            case Linear(outputs):
-                shapes |= {w: (outputs, channels * size * size), b: (outputs,)}
-                x = net.FC([x, w, b], y)
-                channels, size = outputs, 1
-    return net, x, shapes
+BARS = 40
+"""How long the longest bar is."""
 
 
 class Timers:
@@ -133,61 +52,183 @@ class Timers:
         self.milliseconds.setdefault(part, []).append(1e3 * (perf_counter() - start))
 
 
-def run(architecture: Architecture, batch: int, iterations: int, device: str) -> Timers:
-    """Run forward and backward `iterations` times on new images."""
-    random = np.random.default_rng(0)
-    net, y, shapes = build(architecture)
-    forward = Net("forward", list(net.ops))
-    net.add_gradient_operators({y: "given"})
-    backward = Net("backward", net.ops[len(forward.ops) :])
-    workspace = Workspace(device=device)
-    for name, shape in shapes.items():
-        scale = np.float32(np.prod(shape[1:]) ** -0.5)
-        workspace.feed(name, scale * random.standard_normal(shape, np.float32))
-    timers = Timers(workspace.device)
+class LayerTimes(FunctionHook):
+    """Milliseconds of each function, forward and backward, by a name that counts functions of one type.
+
+    Attributes:
+        milliseconds: name -> those of each run, (forward, backward).
+    """
+
+    def __init__(self, device: Device) -> None:
+        self.milliseconds: dict[str, tuple[list[float], list[float]]] = {}
+        self._device = device
+        self._names: dict[int, str] = {}
+        self._counts: dict[str, int] = {}
+
+    def begin(self) -> None:
+        """A new iteration: the next function is the first one again."""
+        self._names.clear()
+        self._counts.clear()
+
+    def forward_preprocess(self, function: Any, in_data: Any) -> None:
+        self._start()
+
+    def forward_postprocess(self, function: Any, in_data: Any) -> None:
+        count = self._counts[function.label] = self._counts.get(function.label, 0) + 1
+        name = self._names[id(function)] = f"{function.label} {count}"
+        self._stop(name, 0)
+
+    def backward_preprocess(self, function: Any, in_data: Any, out_grad: Any) -> None:
+        self._start()
+
+    def backward_postprocess(self, function: Any, in_data: Any, out_grad: Any) -> None:
+        self._stop(self._names[id(function)], 1)
+
+    def _start(self) -> None:
+        finish(self._device)
+        self._started = perf_counter()
+
+    def _stop(self, name: str, direction: int) -> None:
+        finish(self._device)
+        self.milliseconds.setdefault(name, ([], []))[direction].append(1e3 * (perf_counter() - self._started))
+
+    def table(self) -> dict[str, tuple[float, float]]:
+        """name -> the medians of forward and backward, in the order of the network."""
+        return {name: tuple(map(median, times)) for name, times in self.milliseconds.items()}
+
+
+def median(milliseconds: list[float]) -> float:
+    """The one in the middle; 0 where there is none."""
+    return float(np.median(milliseconds)) if milliseconds else 0.0
+
+
+def run(
+    engine: Engine,
+    architecture: Architecture,
+    batch: int,
+    iterations: int,
+    *,
+    is_seeded: bool = True,
+    layers: LayerTimes | None = None,
+) -> Timers:
+    """Run forward and backward `iterations` times.
+
+    Args:
+        is_seeded: on new images, and back from ones; else on one image over and over, and back from threes.
+        layers: takes the time of each layer too.
+    """
+    random, shape = np.random.default_rng(0), (batch, architecture.channels, *[architecture.size] * 2)
+    timers = Timers(engine.device)
     with timers.measure("total"):
-        for _ in range(iterations):
-            with timers.measure("iteration"):
+        for iteration in range(iterations):
+            progress(iteration, iterations)
+            watched: AbstractContextManager[Any] = layers or nullcontext()
+            with timers.measure("iteration"), watched:
+                if layers:
+                    layers.begin()
                 with timers.measure("forward-preprocess"):
-                    images = random.uniform(-1, 1, (batch, architecture.channels, *[architecture.size] * 2))
-                    workspace.feed("x", images.astype(np.float32))
+                    images = random.uniform(-1, 1, shape) if is_seeded else np.full(shape, 33333)
+                    engine.give(images.astype(np.float32))
                 with timers.measure("forward"):
-                    workspace.run(forward)
+                    engine.forward()
                 with timers.measure("backward-preprocess"):
-                    workspace.feed("given", np.ones(workspace[y].shape, np.float32))
+                    engine.seed(1 if is_seeded else 3)
                 with timers.measure("backward"):
-                    workspace.run(backward)
+                    engine.backward()
+    progress(iterations, iterations)
     return timers
 
 
+def progress(done: int, count: int) -> None:
+    """Show how far it is, where somebody looks."""
+    if sys.stderr.isatty():
+        bar = "█" * (BARS * done // count)
+        print(f"\r{bar:░<{BARS}} {done}/{count}", end="\n" if done == count else "", file=sys.stderr, flush=True)
+
+
 def report(timers: Timers) -> Iterator[str]:
-    """Lines of names and milliseconds, tabs between them."""
+    """Lines of names and milliseconds, tabs between them: the timers of Chainer's profile in its order."""
     for part in (*PARTS, "iteration"):
         times = np.array(timers.milliseconds[part])
         yield f"{part.replace('-', ' ').title()}:"
         if part.endswith("preprocess"):
             yield f"average-{part}-pass\t{times.mean():.3f}\tms"
         else:
-            yield f"each-{part}-pass\t" + "\t".join(f"{time:.3f}" for time in times)
+            end = "" if part == "iteration" else "\t"
+            yield f"each-{part}-pass\t" + "\t".join(f"{time:.3f}" for time in times) + end
             yield f"first-{part}-pass\t{times[0]:.3f}\tms"
             yield f"average-{part}-pass(iter2-)\t{times[1:].mean():.3f}\tms"
     yield f"total-pass\t{timers.milliseconds['total'][0]:.3f}\tms"
 
 
-def main() -> None:
-    """Time what the command line asks for and print it."""
+def averages(name: str, timers: Timers) -> Iterator[str]:
+    """What soumith's benchmarks print: the averages of the iterations that count."""
+    forward, backward = (np.mean(timers.milliseconds[part][NOT_COUNTED:]) for part in ("forward", "backward"))
+    yield name
+    for what, milliseconds in (("Forward", forward), ("Backward", backward), ("Total", forward + backward)):
+        yield f"Average {what + ':':<10} {milliseconds:.3f}  ms"
+    yield ""
+
+
+def chart(table: dict[str, tuple[float, float]]) -> Iterator[str]:
+    """A bar for each layer, as long as it takes: forward dark, backward light."""
+    longest, width = max(map(sum, table.values())), max(map(len, table))
+    yield f"{'':{width}}  {'forward':>9} {'backward':>9}  ms"
+    for name, (forward, backward) in table.items():
+        dark, all_of_it = round(BARS * forward / longest), round(BARS * (forward + backward) / longest)
+        yield f"{name:{width}}  {forward:9.3f} {backward:9.3f}  {'█' * dark}{'░' * (all_of_it - dark)}"
+
+
+def arguments_of(line: list[str] | None) -> argparse.Namespace:
+    """What the command line asks for."""
     parser = argparse.ArgumentParser(description="Time a convolutional network's forward and backward pass.")
-    parser.add_argument("-m", "--model", default="alex", choices=ARCHITECTURES, help="which network (alex)")
-    parser.add_argument("-i", "--iteration", type=int, default=10, help="how many iterations, at least 2 (10)")
-    parser.add_argument("-b", "--batch", type=int, default=4, help="how many images at a time (4)")
+    network = parser.add_mutually_exclusive_group()
+    network.add_argument("-m", "--model", choices=MODELS, help="a network of Chainer's profile (alex)")
+    network.add_argument("-a", "--arch", choices=ARCHITECTURES, help="a network of soumith/convnet-benchmarks")
+    parser.add_argument("-e", "--engine", choices=("net", "rank", "tape"), default="rank", help="what runs it (rank)")
+    parser.add_argument("-i", "--iteration", type=int, help="how many iterations (10; with --arch 13)")
+    parser.add_argument("-b", "-B", "--batch", type=int, default=4, help="images at a time (4; the originals: 128)")
     parser.add_argument("-d", "--device", default="cpu", help="cpu, or cuda:0 with CuPy (cpu)")
-    arguments = parser.parse_args()
-    if arguments.iteration < 2 or arguments.batch < 1:
-        parser.error("there must be at least 2 iterations, of at least 1 image")
-    print(f"Architecture\t{arguments.model}\nIteration\t{arguments.iteration}\nBatch\t{arguments.batch}")
-    timers = run(ARCHITECTURES[arguments.model], arguments.batch, arguments.iteration, arguments.device)
-    print("\n".join(report(timers)))
+    parser.add_argument("-l", "--layers", action="store_true", help="a chart of the time of each layer, too")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead, milliseconds")
+    arguments = parser.parse_args(line)
+    arguments.model = None if arguments.arch else arguments.model or "alex"
+    fewest = NOT_COUNTED + 1 if arguments.arch else 2
+    arguments.iteration = (13 if arguments.arch else 10) if arguments.iteration is None else arguments.iteration
+    if arguments.iteration < fewest or arguments.batch < 1:
+        parser.error(f"there must be at least {fewest} iterations, of at least 1 image")
+    if arguments.layers and arguments.engine == "net":
+        parser.error("--layers looks at functions of Variables: choose --engine rank or tape")
+    return arguments
+
+
+def main(line: list[str] | None = None) -> None:
+    """Time what the command line asks for and print it."""
+    arguments = arguments_of(line)
+    name = arguments.arch or arguments.model
+    architecture = (ARCHITECTURES if arguments.arch else MODELS)[name]
+    engine = engine_of(arguments.engine, architecture, arguments.device)
+    parameters = sum(map(prod, engine.shapes.values()))
+    about = f"{name}: {parameters:,} parameters, {arguments.batch} images at a time"
+    print(f"{about}, engine {arguments.engine} on {engine.device}", file=sys.stderr)
+    layers = LayerTimes(engine.device) if arguments.layers and isinstance(engine, VariableEngine) else None
+    timers = run(
+        engine, architecture, arguments.batch, arguments.iteration, is_seeded=not arguments.arch, layers=layers
+    )
+    table = layers.table() if layers else {}
+    if arguments.json:
+        told = {key: value for key, value in vars(arguments).items() if key not in ("json", "layers")}
+        print(json.dumps({**told, "parameters": parameters, "milliseconds": timers.milliseconds, "layers": table}))
+        return
+    if arguments.arch:
+        lines = [*averages(name, timers)]
+    else:
+        lines = [f"Architecture\t{name}", f"Iteration\t{arguments.iteration}", *report(timers)]
+    print("\n".join([*lines, *(chart(table) if table else [])]))
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except GradvizError as error:
+        sys.exit(str(error))

@@ -64,6 +64,7 @@ METHODS = {
     "ravel": "order",
     "squeeze": "axis",
     "sum": "axis dtype out keepdims",
+    "view": "dtype",
 }
 """The same for methods; reshape and copy stand below."""
 

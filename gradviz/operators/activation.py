@@ -11,14 +11,14 @@ import numpy as np
 from ..program import Operator
 from .arguments import bad_argument
 from .gradients import Steps, gradient_of, pointwise, second_derivative
-from .inference import as_matrix, canonical_axis, elementwise, like_forward, misfit, result_dtype
+from .inference import as_matrix, canonical_axis, chosen, elementwise, like_forward, misfit, result_dtype
 from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, operator, register_gradient
 
 pointwise(
     "Relu",
     "Rectifier: negative elements become 0.",
     ("y = max(x, 0)", lambda op, x: np.maximum(x, 0)),
-    ("dx = dy where y > 0, else 0", "y, dy", lambda op, y, dy: np.where(y > 0, dy, 0)),
+    ("dx = dy where y > 0, else 0", "y, dy", lambda op, y, dy: chosen(dy, y > 0)),
     note="0 at the corner",
 )
 
@@ -214,7 +214,7 @@ pointwise(
     "ThresholdedRelu",
     "Elements above `alpha`; the others become 0.",
     ("y = x where x > alpha, else 0", lambda op, x: np.where(x > op.args.get("alpha", 1.0), x, 0)),
-    ("dx = dy where y ≠ 0, else 0", "y, dy", lambda op, y, dy: np.where(y != 0, dy, 0)),
+    ("dx = dy where y ≠ 0, else 0", "y, dy", lambda op, y, dy: chosen(dy, y != 0)),
     args={"alpha": 1.0},
 )
 
@@ -225,7 +225,7 @@ pointwise(
     (
         "dx = dy where 0 < y < n, else 0",
         "y, dy",
-        lambda op, y, dy: np.where((y > 0) & (y < op.args.get("n", 6.0)), dy, 0),
+        lambda op, y, dy: chosen(dy, (y > 0) & (y < op.args.get("n", 6.0))),
     ),
     args={"n": 6.0},
 )
@@ -238,7 +238,7 @@ def clip(op: Operator, x: Array) -> Array:
 def clip_gradient(op: Operator, y: Array, dy: Array) -> Array:
     least, most = op.args.get("min", -inf), op.args.get("max", inf)
     above, below = (y > least) | (least == -inf), (y < most) | (most == inf)
-    return np.where(above & below, dy, 0)
+    return chosen(dy, above & below)
 
 
 pointwise(

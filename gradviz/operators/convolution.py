@@ -2,14 +2,15 @@
 
 Where F has a filter in each row and X the elements under a window in each column,
 
-    Y = F·X,   dF = (X·dYᵀ)ᵀ,   dX = Fᵀ·dY
+    Y = F·X,   dF = dY·Xᵀ,   dX = Fᵀ·dY
 
-in which an element's gradients from all columns are added up. (BLAS takes longer for dY·Xᵀ than for X·dYᵀ.)
+in which an element's gradients from all columns are added up.
 Source: Chellapilla, Puri, Simard, High Performance Convolutional Neural Networks for Document Processing (2006).
 """
 
 from collections.abc import Iterator
 from math import prod
+from threading import local
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,19 +30,48 @@ from .windows import (
     channels_are_last,
     contiguous,
     image_shape,
+    in_phases,
     margins_of,
     numbers,
+    out_of_phases,
     shape_of_images,
     windows_of,
-    with_margins,
-    without_margins,
 )
 
 CONV_ARGS: dict[str, Any] = {**WINDOW_ARGS, "group": 1}
 CONV_GRADIENT_ARGS: dict[str, Any] = {**CONV_ARGS, "no_bias": 0}
 
-MOST_ELEMENTS = 1 << 20
-"""How many elements of columns are laid out at a time. More would leave the caches, and take memory for nothing."""
+MOST_BYTES = 1 << 23
+"""How much memory columns take at a time, unless those of one place are more. Each thread keeps it for the next time.
+
+With less, BLAS spends its time on rearranging the filters; and new memory each time costs as much as filling it.
+"""
+
+MANY_COLUMNS = 2048
+"""With so many, the time that BLAS saves at X·dYᵀ is more than that of transposing the product."""
+
+_of_thread = local()
+
+
+def scratch(like: Array, dtype: np.dtype[Any], elements: int) -> Array:
+    """Memory for so many elements, where `like` lies, which the next call in this thread may hand out again."""
+    wanted = elements * dtype.itemsize
+    if not isinstance(like, np.ndarray) or wanted > MOST_BYTES:
+        return np.empty_like(like, dtype, shape=(elements,))
+    memory = getattr(_of_thread, "memory", None)
+    if memory is None or len(memory) < wanted:
+        memory = _of_thread.memory = np.empty(MOST_BYTES, np.uint8)
+    return memory[:wanted].view(dtype)
+
+
+class Block(NamedTuple):
+    """Some places of windows: the first in each dimension and the one behind the last; and their columns."""
+
+    places: tuple[tuple[int, int], ...]
+    columns: slice
+
+    def __len__(self) -> int:
+        return int(self.columns.stop - self.columns.start)
 
 
 class Convolution(NamedTuple):
@@ -57,55 +87,89 @@ class Convolution(NamedTuple):
         """How many elements a column has: those under a window, in all channels of a group."""
         return self.channels // self.groups * prod(self.windows.kernel)
 
-    def blocks(self, batch: int) -> Iterator[tuple[int, int, slice]]:
-        """First and last row of places, and their columns, for blocks of at most MOST_ELEMENTS."""
-        rows, across = self.windows.places[0], prod(self.windows.places[1:]) * batch
-        step = max(1, MOST_ELEMENTS // max(1, self.groups * self.height * across))
-        for first in range(0, rows, step):
-            last = min(first + step, rows)
-            yield first, last, slice(first * across, last * across)
+    @property
+    def is_pointwise(self) -> bool:
+        """Whether windows are the elements one by one, so that the images themselves are the columns."""
+        return {*self.windows.kernel, *self.windows.stride} == {1}
 
-    def columns(self, images: Array, first: int, last: int) -> Array:
-        """X: (groups, height, windows x batch), from the images (c, ..., n) with margins, for some rows of places."""
-        shape = (self.channels, prod(self.windows.kernel), last - first, *self.windows.places[1:], images.shape[-1])
-        laid_out = np.empty_like(images, shape=shape, order="C")
-        for at, met in enumerate(self.windows.under(first, last)):
-            laid_out[:, at] = images[:, *met]
-        return laid_out.reshape(self.groups, self.height, prod(shape[2:]))
+    def blocks(self, batch: int, dtype: np.dtype[Any]) -> Iterator[Block]:
+        """Parts of the places whose columns take at most MOST_BYTES, the largest first."""
+        places, each = self.windows.places, max(1, self.groups * self.height * batch * dtype.itemsize)
+        behind = [prod(places[at + 1 :]) for at in range(len(places))]
+        cut = next((at for at, count in enumerate(behind) if each * count <= MOST_BYTES), len(places) - 1)
+        step, whole = max(1, MOST_BYTES // (each * behind[cut])), [(0, count) for count in places[cut + 1 :]]
+        start = 0
+        for before in np.ndindex(places[:cut]):
+            for first in range(0, places[cut], step):
+                last = min(first + step, places[cut])
+                columns = slice(start, start + (last - first) * behind[cut] * batch)
+                yield Block((*[(at, at + 1) for at in before], (first, last), *whole), columns)
+                start = columns.stop
+
+    def each_laid_out(self, like: Array, dtype: np.dtype[Any]) -> Iterator[tuple[Block, Array]]:
+        """Each block, and memory for its columns, (c, positions in a window, places..., n), which the next one shares.
+
+        `like`: an array of this batch, (..., n).
+        """
+        batch, height = like.shape[-1], self.groups * self.height
+        for block in self.blocks(batch, dtype):
+            shape = (self.channels, prod(self.windows.kernel), *[last - first for first, last in block.places], batch)
+            yield block, scratch(like, dtype, height * len(block)).reshape(shape)
+
+    def as_columns(self, array: Array) -> Array:
+        """(c, positions in a window, ..., n) as X: (groups, height, windows x batch)."""
+        return array.reshape(self.groups, self.height, prod(array.shape[2:]))
+
+    def each_columns(self, images: Array) -> Iterator[tuple[slice, Array]]:
+        """Where each block's columns stand, and they, which the next overwrites. images: (c, ..., n) `in_phases`."""
+        if self.is_pointwise:
+            yield slice(None), self.as_columns(images)
+            return
+        for block, laid_out in self.each_laid_out(images, images.dtype):
+            for at, met in enumerate(self.windows.met(block.places)):
+                laid_out[:, at] = images[:, *met]
+            yield block.columns, self.as_columns(laid_out)
 
     def by_group(self, maps: Array) -> Array:
         """Maps (m, ..., n) as Y: (groups, m / groups, windows x batch)."""
         return maps.reshape(self.groups, self.outputs // self.groups, prod(maps.shape[1:]))
 
     def forward(self, filters: Array, images: Array) -> Array:
-        """Y = F·X. filters: (groups, m / groups, height), images: (c, ..., n) with margins -> (m, ..., n)."""
+        """Y = F·X. filters: (groups, m / groups, height), images: (c, ..., n) `in_phases` -> (m, ..., n)."""
         batch, dtype = images.shape[-1], np.result_type(filters.dtype, images.dtype)
         maps = np.empty_like(images, dtype, shape=(self.outputs, *self.windows.places, batch), order="C")
-        by_group = self.by_group(maps)
-        for first, last, block in self.blocks(batch):
-            np.matmul(filters, self.columns(images, first, last), out=by_group[..., block])
+        for columns, x in self.each_columns(images):
+            np.matmul(filters, x, out=self.by_group(maps)[..., columns])
         return maps
 
     def filter_gradient(self, images: Array, maps: Array) -> Array:
-        """dF = (X·dYᵀ)ᵀ. images: (c, ..., n) with margins, maps: (m, ..., n) -> (groups, m / groups, height)."""
-        shape = (self.groups, self.height, self.outputs // self.groups)
-        total = np.zeros_like(maps, np.result_type(maps.dtype, images.dtype), shape=shape, order="C")
-        transposed = np.swapaxes(self.by_group(maps), 1, 2)
-        for first, last, block in self.blocks(images.shape[-1]):
-            total += np.matmul(self.columns(images, first, last), transposed[:, block])
-        return np.swapaxes(total, 1, 2)
+        """dF = dY·Xᵀ. images: (c, ..., n) `in_phases`, maps: (m, ..., n) -> (groups, m / groups, height)."""
+        by_group, total = self.by_group(maps), None
+        is_turned = by_group.shape[-1] >= MANY_COLUMNS
+        for columns, x in self.each_columns(images):
+            factors = by_group[..., columns], np.swapaxes(x, 1, 2)
+            product = np.matmul(*[np.swapaxes(factor, 1, 2) for factor in reversed(factors)] if is_turned else factors)
+            total = product if total is None else np.add(total, product, out=total)
+        if total is None:
+            return np.zeros_like(maps, shape=(self.groups, self.outputs // self.groups, self.height), order="C")
+        return np.swapaxes(total, 1, 2) if is_turned else total
 
     def image_gradient(self, filters: Array, maps: Array) -> Array:
         """dX = Fᵀ·dY, each element added where it was taken. maps: (m, ..., n) -> (c, ..., n), without margins."""
         windows, batch, dtype = self.windows, maps.shape[-1], np.result_type(filters.dtype, maps.dtype)
-        images = np.zeros_like(maps, dtype, shape=(self.channels, *windows.padded, batch), order="C")
+        shape = (self.channels, *windows.stride, *windows.steps, batch)
+        images = np.zeros_like(maps, dtype, shape=shape, order="C")
         by_group, transposed = self.by_group(maps), np.swapaxes(filters, 1, 2)
-        for first, last, block in self.blocks(batch):
-            shape = (self.channels, prod(windows.kernel), last - first, *windows.places[1:], batch)
-            columns = np.matmul(transposed, by_group[..., block]).reshape(shape)
-            for at, met in enumerate(windows.under(first, last)):
-                images[:, *met] += columns[:, at]
-        return without_margins(images, windows)
+        if self.is_pointwise:
+            np.matmul(transposed, by_group, out=self.as_columns(images))
+            return out_of_phases(images, windows)
+        # Of one filter in each group a product is one of numbers, with which BLAS takes its time.
+        times = np.multiply if by_group.shape[1] == 1 else np.matmul
+        for block, laid_out in self.each_laid_out(maps, dtype):
+            times(transposed, by_group[..., block.columns], out=self.as_columns(laid_out))
+            for at, met in enumerate(windows.met(block.places)):
+                images[:, *met] += laid_out[:, at]
+        return out_of_phases(images, windows)
 
 
 def groups_of(op: Operator, channels: int, outputs: int) -> int:
@@ -219,7 +283,7 @@ def conv(op: Operator, x: Array, w: Array, b: Array | None = None) -> Array:
     With `order` NHWC: x: (n, h, w, c), w: (m, k, k, c / group) -> y: (n, h', w', m).
     """
     layer = convolution(op, x.shape, w.shape)
-    images = with_margins(batch_last(op, x), layer.windows)
+    images = in_phases(batch_last(op, x), layer.windows)
     return batch_first(op, add_bias(layer.forward(filter_matrices(op, w, layer.groups), images), b))
 
 
@@ -324,7 +388,7 @@ def conv_gradient(op: Operator, x: Array, w: Array, dy: Array) -> Arrays:
     (layer, _, _), (with_bias, with_x) = layer_of(op, x.shape, w.shape), gradients_asked(op)
     x, dy, is_transposed = batch_last(op, x), contiguous(batch_last(op, dy)), op.type.startswith("ConvTranspose")
     images, maps = (dy, x) if is_transposed else (x, dy)
-    images = with_margins(images, layer.windows)
+    images = in_phases(images, layer.windows)
     found = [filters_of(op, layer.filter_gradient(images, maps), w)]
     if with_bias:
         found.append(dy.sum(axis=tuple(range(1, dy.ndim))))

@@ -10,6 +10,9 @@ import numpy as np
 from ..program import Operator, RunError
 from .registry import Array, ArraySpec, Inference, Specs, definition_of, lookup
 
+BITS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
+"""Bytes of a number -> an integer of as many."""
+
 AS_FLOAT = "Convert it before feeding: array.astype(np.float32)."
 
 
@@ -221,3 +224,16 @@ def as_matrix(array: Array, axis: int = 1) -> Array:
 def by_rows(values: Array, x: Array) -> Array:
     """One value for each row of x, (n,), where it broadcasts against x, (n, ...)."""
     return values.reshape(x.shape[:1] + (1,) * (x.ndim - 1))
+
+
+def chosen(values: Array, where: Array) -> Array:
+    """`values` where `where` is true, else 0; both of one shape.
+
+    Bit by bit: np.where branches at each element, and takes many times longer where truth and falsehood alternate.
+    """
+    bits = BITS.get(values.dtype.itemsize)
+    if bits is None or values.dtype.kind == "c":
+        return np.where(where, values, 0)
+    kept = np.negative(where.view(np.int8)).astype(bits)
+    kept &= values.view(bits)
+    return kept.view(values.dtype)

@@ -1,5 +1,6 @@
 """Linear maps: FC, FCTransposed, MatMul and BatchMatMul, and their gradients as products with transposed factors."""
 
+from collections.abc import Iterator
 from math import prod
 
 import numpy as np
@@ -13,11 +14,53 @@ from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, op
 FC_ARGS = {"axis": 1, "axis_w": 1}
 SEEN = "x is seen as a matrix at `axis`, w at `axis_w`; y keeps the dimensions of x before `axis`."
 
+SMALL_PRODUCT = 10**6
+"""Multiplications up to which OpenBLAS reads both factors where they lie, and does not rearrange them first."""
+
+FEW_ROWS = 4
+"""So few rows go through all weights in less time than rearranging those takes."""
+
 
 def layer_sizes(op: Operator, w: ArraySpec) -> tuple[int, int]:
     """Outputs and features of a layer with weights `w`: FC has a row for each output, FCTransposed a column."""
     rows, columns = matrix_shape(w.shape, op.args.get("axis_w", 1))
     return (columns, rows) if op.type.startswith("FCTransposed") else (rows, columns)
+
+
+def strips(matrix: Array, rows: int) -> Iterator[slice]:
+    """The rows of a matrix (m, k) that is multiplied with `rows` rows, or made of them: some at a time, if few."""
+    outputs, features = matrix.shape
+    each, is_thin = rows * features, rows <= FEW_ROWS and isinstance(matrix, np.ndarray)
+    step = SMALL_PRODUCT // each if is_thin and each * outputs > SMALL_PRODUCT >= each else max(1, outputs)
+    return (slice(start, start + step) for start in range(0, max(1, outputs), step))
+
+
+def onto_rows(x: Array, w: Array) -> Array:
+    """x·wᵀ. x: (n, k), w: (m, k) -> (n, m). Mostly as (w·xᵀ)ᵀ: BLAS rearranges the second factor, there the smaller."""
+    rows, outputs = x.shape[0], w.shape[0]
+    if rows > outputs:
+        return np.matmul(x, w.T)
+    y = np.empty_like(x, np.result_type(x.dtype, w.dtype), shape=(outputs, rows), order="C")
+    for strip in strips(w, rows):
+        np.matmul(w[strip], x.T, out=y[strip])
+    return y.T
+
+
+def of_rows(y: Array, w: Array) -> Array:
+    """y·w. y: (n, m), w: (m, k) -> (n, k)."""
+    first, *others = strips(w, y.shape[0])
+    x = np.matmul(y[:, first], w[first])
+    for strip in others:
+        x += np.matmul(y[:, strip], w[strip])
+    return x
+
+
+def outer(a: Array, b: Array) -> Array:
+    """aᵀ·b. a: (n, m), b: (n, k) -> (m, k)."""
+    w = np.empty_like(b, np.result_type(a.dtype, b.dtype), shape=(a.shape[1], b.shape[1]), order="C")
+    for strip in strips(w, a.shape[0]):
+        np.matmul(a[:, strip].T, b, out=w[strip])
+    return w
 
 
 def fc_spec(op: Operator, x: ArraySpec, w: ArraySpec, b: ArraySpec) -> ArraySpec:
@@ -37,12 +80,6 @@ def fc_spec(op: Operator, x: ArraySpec, w: ArraySpec, b: ArraySpec) -> ArraySpec
     if b.shape != (outputs,):
         raise misfit(f"b must have the shape ({outputs},), one for each {line} of w {w.shape}; it has {b.shape}.")
     return ArraySpec((*x.shape[:axis], outputs), result_dtype(x, w, b))
-
-
-def layer_weights(op: Operator, w: Array) -> Array:
-    """The weights of a layer as a matrix (features, outputs)."""
-    weights = as_matrix(w, op.args.get("axis_w", 1))
-    return weights if op.type.startswith("FCTransposed") else weights.T
 
 
 @operator(
@@ -65,8 +102,8 @@ def layer_weights(op: Operator, w: Array) -> Array:
     doc=f"Fully connected layer. x: (n, k), w: (m, k), b: (m,) -> y: (n, m).\n\n{SEEN}",
 )
 def fc(op: Operator, x: Array, w: Array, b: Array) -> Array:
-    axis = op.args.get("axis", 1)
-    y = np.matmul(as_matrix(x, axis), layer_weights(op, w)) + b
+    axis, product = op.args.get("axis", 1), of_rows if op.type == "FCTransposed" else onto_rows
+    y = product(as_matrix(x, axis), as_matrix(w, op.args.get("axis_w", 1))) + b
     return y if axis == 1 and x.ndim == 2 else y.reshape(*x.shape[: canonical_axis(axis, x.shape)], len(b))
 
 
@@ -100,11 +137,12 @@ def fc_gradient(op: Operator, x: Array, w: Array, dy: Array) -> Arrays:
 
     Source: Giles, Collected matrix derivative results for forward and reverse mode algorithmic differentiation (2008).
     """
-    x2, weights = as_matrix(x, op.args.get("axis", 1)), layer_weights(op, w)
-    dy2 = dy.reshape(x2.shape[0], weights.shape[1])
-    a, b = (x2, dy2) if op.type.startswith("FCTransposed") else (dy2, x2)
-    dw, db = np.matmul(a.T, b).reshape(w.shape), dy2.sum(axis=0)
-    return (dw, db) if len(op.outputs) == 2 else (dw, db, np.matmul(dy2, weights.T).reshape(x.shape))
+    x2, w2 = as_matrix(x, op.args.get("axis", 1)), as_matrix(w, op.args.get("axis_w", 1))
+    is_transposed = op.type.startswith("FCTransposed")
+    dy2 = dy.reshape(x2.shape[0], w2.shape[1 if is_transposed else 0])
+    dw, db = (outer(x2, dy2) if is_transposed else outer(dy2, x2)).reshape(w.shape), dy2.sum(axis=0)
+    product = onto_rows if is_transposed else of_rows
+    return (dw, db) if len(op.outputs) == 2 else (dw, db, product(dy2, w2).reshape(x.shape))
 
 
 @register_gradient("FCGradient")

@@ -1,5 +1,6 @@
 """Pooling: MaxPool and AveragePool, the largest and the mean element under each window."""
 
+from collections.abc import Callable, Iterable
 from math import inf, nan, prod
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from ..program import Operator
 from .gradients import by, gradient_of
-from .inference import like_forward, misfit, need_floats
+from .inference import chosen, like_forward, misfit, need_floats
 from .registry import Array, ArraySpec, each_of, operator
 from .windows import (
     DIMENSIONS,
@@ -15,8 +16,9 @@ from .windows import (
     Windows,
     batch_first,
     batch_last,
-    contiguous,
     image_shape,
+    in_phases,
+    out_of_phases,
     shape_of_images,
     windows_of,
     with_margins,
@@ -50,6 +52,71 @@ def pool_spec(op: Operator, x: ArraySpec) -> ArraySpec:
     return ArraySpec(shape_of_images(op, count, windows.places, channels), x.dtype)
 
 
+MOST_PLACES = 1 << 17
+"""How many windows are looked at at a time, unless one channel has more: what is between stays in the caches."""
+
+SHORT_BATCH = 9
+"""Below it, steps from one stride to the next take longer than the numbers of all images that lie there."""
+
+
+def by_channels(windows: Windows, function: Callable[..., Array], *arrays: Array) -> Array:
+    """What `function` makes of arrays (c, ..., n): as many channels of another size; some after the others on a CPU."""
+    channels, each = arrays[0].shape[0], prod(windows.places) * arrays[0].shape[-1]
+    step = max(1, MOST_PLACES // max(1, each)) if isinstance(arrays[0], np.ndarray) else channels
+    if step >= channels:
+        return function(*arrays)
+    first = function(*[array[:step] for array in arrays])
+    made = np.empty_like(first, shape=(channels, *first.shape[1:]), order="C")
+    made[:step] = first
+    for start in range(step, channels, step):
+        made[start : start + step] = function(*[array[start : start + step] for array in arrays])
+    return made
+
+
+def pooled(images: Array, windows: Windows, combine: np.ufunc, fill: float) -> Array:
+    """The elements under each window, combined. images: (c, ..., n), margins of `fill` -> (c, places..., n).
+
+    A window is a product of stretches, so that one dimension after the other is combined.
+    """
+    images = with_margins(images, windows, fill)
+    for axis in range(len(windows.kernel)):
+        before = (slice(None),) * (axis + 1)
+        first, *others = windows.along(axis)
+        y = images[*before, first].copy()
+        for met in others:
+            combine(y, images[*before, met], out=y)
+        images = y
+    return images
+
+
+def apart(windows: Windows, batch: int) -> bool:
+    """Whether so few images are better rearranged, see `in_phases`, than met a few numbers at a time."""
+    return batch < SHORT_BATCH and {*windows.stride} != {1}
+
+
+def where_largest(images: Array, largest: Array, windows: Windows) -> tuple[list[Array], Array]:
+    """For each position in a window, where it has the largest element; and how many positions have, at least 1."""
+    if apart(windows, images.shape[-1]):
+        images, meets = in_phases(images, windows, nan), windows.met()
+    else:
+        images, meets = with_margins(images, windows, nan), windows.under()
+    attained = [images[:, *met] == largest for met in meets]
+    ties = np.zeros_like(largest, np.int8 if len(attained) < 128 else np.int32)
+    for here in attained:
+        np.add(ties, here.view(np.int8), out=ties)
+    return attained, np.maximum(ties, 1)
+
+
+def spread(shares: Iterable[Array], like: Array, windows: Windows) -> Array:
+    """What each position in a window sends to what it meets, (c, places..., n), added up: (c, ..., n), no margins."""
+    (channels, *_, batch), is_apart = like.shape, apart(windows, like.shape[-1])
+    sizes = (*windows.stride, *windows.steps) if is_apart else windows.padded
+    images = np.zeros_like(like, shape=(channels, *sizes, batch), order="C")
+    for met, share in zip(windows.met() if is_apart else windows.under(), shares, strict=True):
+        images[:, *met] += share
+    return (out_of_phases if is_apart else without_margins)(images, windows)
+
+
 @each_of(
     DIMENSIONS,
     operator,
@@ -67,11 +134,7 @@ def max_pool(op: Operator, x: Array) -> Array:
     global_pooling=1 one window is the whole image.
     """
     windows = pool_windows(op, x.shape)
-    images = with_margins(batch_last(op, x), windows, -inf)
-    first, *others = windows.under()
-    y = images[:, *first].copy()
-    for met in others:
-        np.maximum(y, images[:, *met], out=y)
+    y = by_channels(windows, lambda images: pooled(images, windows, np.maximum, -inf), batch_last(op, x))
     return batch_first(op, y)
 
 
@@ -86,21 +149,13 @@ def max_pool(op: Operator, x: Array) -> Array:
 def max_pool_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
     """Gradient of MaxPool. Elements that tie share dy evenly, so that all under a window together get dy."""
     windows = pool_windows(op, x.shape)
-    images, largest = with_margins(batch_last(op, x), windows, nan), batch_last(op, y)
-    dy = contiguous(batch_last(op, dy))
-    attained = [images[:, *met] == largest for met in windows.under()]
-    share = dy / np.maximum(sum(attained[1:], attained[0].astype(dy.dtype)), 1)
-    dx = np.zeros_like(images, dy.dtype, order="C")
-    # A product is many times faster than np.where, which branches at each element; but 0 · ∞ would be nan.
-    choose = np.multiply if np.isfinite(share).all() else chosen
-    for here, met in zip(attained, windows.under(), strict=True):
-        dx[:, *met] += choose(share, here)
-    return batch_first(op, without_margins(dx, windows))
 
+    def gradient(images: Array, largest: Array, dy: Array) -> Array:
+        attained, ties = where_largest(images, largest, windows)
+        share = dy / ties.astype(dy.dtype)
+        return spread((chosen(share, here) for here in attained), share, windows)
 
-def chosen(values: Array, where: Array) -> Array:
-    """`values` where `where` is true, else 0."""
-    return np.where(where, values, 0)
+    return batch_first(op, by_channels(windows, gradient, *[batch_last(op, array) for array in (x, y, dy)]))
 
 
 @each_of(
@@ -119,17 +174,9 @@ def average_pool(op: Operator, x: Array) -> Array:
     Windows are told as in MaxPool. Elements of the margins count, as zeros, only with count_include_pad=1.
     """
     windows = pool_windows(op, x.shape)
-    images = with_margins(batch_last(op, x), windows)
-    return batch_first(op, sums(images, windows) / counts(op, images, windows))
-
-
-def sums(images: Array, windows: Windows) -> Array:
-    """The sum of the elements under each window. images: (c, ..., n) with margins -> (c, places..., n)."""
-    first, *others = windows.under()
-    total = images[:, *first].copy()
-    for met in others:
-        total += images[:, *met]
-    return total
+    images = batch_last(op, x)
+    sums = by_channels(windows, lambda images: pooled(images, windows, np.add, 0.0), images)
+    return batch_first(op, sums / counts(op, images, windows))
 
 
 def counts(op: Operator, images: Array, windows: Windows) -> Array | int:
@@ -137,7 +184,7 @@ def counts(op: Operator, images: Array, windows: Windows) -> Array | int:
     if windows.padded == windows.image or op.args.get("count_include_pad", 0):
         return prod(windows.kernel)
     ones = np.ones_like(images, shape=(1, *windows.image, 1), order="C")
-    return sums(with_margins(ones, windows), windows)
+    return pooled(ones, windows, np.add, 0.0)
 
 
 @each_of(
@@ -151,19 +198,21 @@ def counts(op: Operator, images: Array, windows: Windows) -> Array | int:
 )
 def average_pool_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
     """Gradient of AveragePool, from the shape of x alone."""
-    windows, dy = pool_windows(op, x.shape), contiguous(batch_last(op, dy))
-    share = dy / counts(op, dy, windows)
-    dx = np.zeros_like(dy, shape=(dy.shape[0], *windows.padded, dy.shape[-1]), order="C")
-    for met in windows.under():
-        dx[:, *met] += share
-    return batch_first(op, without_margins(dx, windows))
+    windows, dy = pool_windows(op, x.shape), batch_last(op, dy)
+    positions = prod(windows.kernel)
+    dx = by_channels(windows, lambda share: spread([share] * positions, share, windows), dy / counts(op, dy, windows))
+    return batch_first(op, dx)
 
 
 @each_of(DIMENSIONS, gradient_of, "MaxPool{}Gradient", "x, y, ∂dx -> ∂dy", infer=like_forward("∂dx"))
 def max_pool_gradient_gradient(op: Operator, x: Array, y: Array, g_dx: Array) -> Array:
     """Gradient of MaxPoolGradient; elements that tie add in equal shares."""
-    windows, largest = pool_windows(op, x.shape), batch_last(op, y)
-    images, arrived = (with_margins(batch_last(op, array), windows, fill) for array, fill in ((x, nan), (g_dx, 0.0)))
-    attained = [(images[:, *met] == largest, arrived[:, *met]) for met in windows.under()]
-    ties = sum(here.astype(g_dx.dtype) for here, _ in attained)
-    return batch_first(op, sum(chosen(g, here) for here, g in attained) / np.maximum(ties, 1))
+    windows = pool_windows(op, x.shape)
+
+    def gradient(images: Array, largest: Array, arrived: Array) -> Array:
+        attained, ties = where_largest(images, largest, windows)
+        arrived = with_margins(arrived, windows, 0.0)
+        sent = [chosen(arrived[:, *met], here) for met, here in zip(windows.under(), attained, strict=True)]
+        return sum(sent) / ties.astype(g_dx.dtype)
+
+    return batch_first(op, by_channels(windows, gradient, *[batch_last(op, array) for array in (x, y, g_dx)]))

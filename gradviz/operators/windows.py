@@ -2,12 +2,15 @@
 
 Images lie in memory here as (channels, height, width, ..., batch). What one position in a window meets in all images is
 then a few long runs of memory, and one matrix product serves the whole batch. Operators return views with the axes in
-their order; those that follow keep the memory as it is, so that only images that are fed are ever rearranged.
+their order; those that follow keep the memory as it is, so that only images that are fed are ever rearranged, and those
+over which windows go in strides.
 The layout is that of Krizhevsky's cuda-convnet (2012).
 """
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from functools import lru_cache
 from itertools import product
+from operator import mul
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +34,9 @@ WINDOW_ARGS: dict[str, Any] = {
 }
 DIMENSIONS = {"": None, "1D": 1, "2D": 2, "3D": 3}
 """What type names end in -> how many spatial dimensions their images have; None: any number."""
+
+MOST_WINDOWS = 1024
+"""What so many windows meet is kept for the next time."""
 
 Sizes = tuple[int, ...]
 """A number for each spatial dimension."""
@@ -62,15 +68,43 @@ class Windows(NamedTuple):
         fits = zip(self.padded, self.extent, self.stride, strict=True)
         return tuple((size - extent) // stride + 1 for size, extent, stride in fits)
 
-    def under(self, first: int = 0, last: int | None = None) -> Iterator[tuple[slice, ...]]:
-        """For each position in a window, what it meets in padded images, in windows of the rows `first` to `last`."""
-        ranges = [(0, count) for count in self.places]
-        ranges[0] = (first, ranges[0][1] if last is None else last)
-        met = [
-            [slice(start * s + at * d, (stop - 1) * s + at * d + 1, s) for at in range(k)]
-            for (start, stop), k, s, d in zip(ranges, self.kernel, self.stride, self.dilation, strict=True)
-        ]
-        return product(*met)
+    @property
+    def steps(self) -> Sizes:
+        """How many strides cover an image with its margins."""
+        return tuple(-(-size // stride) for size, stride in zip(self.padded, self.stride, strict=True))
+
+    def along(self, axis: int) -> list[slice]:
+        """For each position in a window, in one dimension, what it meets there in padded images."""
+        count, stride, dilation = self.places[axis], self.stride[axis], self.dilation[axis]
+        starts = range(0, self.kernel[axis] * dilation, dilation)
+        return [slice(start, start + (count - 1) * stride + 1, stride) for start in starts]
+
+    def under(self) -> Sequence[tuple[slice, ...]]:
+        """For each position in a window, what it meets in padded images."""
+        return _under(self)
+
+    def met(self, places: tuple[tuple[int, int], ...] = ()) -> Sequence[tuple[int | slice, ...]]:
+        """For each position in a window, what it meets in images `in_phases`, in the windows of these `places`.
+
+        Args:
+            places: the first of them in each dimension, and the one behind the last; left out: all.
+        """
+        return _met(self, places or tuple([(0, count) for count in self.places]))
+
+
+@lru_cache(MOST_WINDOWS)
+def _under(windows: Windows) -> Sequence[tuple[slice, ...]]:
+    return [*product(*map(windows.along, range(len(windows.kernel))))]
+
+
+@lru_cache(MOST_WINDOWS)
+def _met(windows: Windows, places: tuple[tuple[int, int], ...]) -> Sequence[tuple[int | slice, ...]]:
+    found = list[tuple[int | slice, ...]]()
+    for position in product(*[range(0, k * d, d) for k, d in zip(windows.kernel, windows.dilation, strict=True)]):
+        split = [divmod(at, stride) for at, stride in zip(position, windows.stride, strict=True)]
+        met = [slice(first + step, last + step) for (first, last), (step, _) in zip(places, split, strict=True)]
+        found.append((*[phase for _, phase in split], *met))
+    return found
 
 
 def windows_of(op: Operator, image: Sizes, kernel: Sizes | None = None) -> Windows:
@@ -185,12 +219,12 @@ def contiguous(array: Array) -> Array:
     return array.astype(array.dtype, order="C", copy=False)
 
 
-def with_margins(images: Array, windows: Windows, fill: float = 0.0) -> Array:
-    """Images (c, ..., n), contiguous, between margins of `fill`."""
-    if windows.padded == windows.image:
+def with_margins(images: Array, windows: Windows, fill: float, sizes: Sizes | None = None) -> Array:
+    """Images (c, ..., n), contiguous, between margins of `fill`; these widen them to `sizes`, where it is given."""
+    sizes = sizes or windows.padded
+    if sizes == windows.image:
         return contiguous(images)
-    shape = (images.shape[0], *windows.padded, images.shape[-1])
-    wide = np.full_like(images, fill, shape=shape, order="C")
+    wide = np.full_like(images, fill, shape=(images.shape[0], *sizes, images.shape[-1]), order="C")
     wide[:, *inside(windows)] = images
     return wide
 
@@ -198,6 +232,25 @@ def with_margins(images: Array, windows: Windows, fill: float = 0.0) -> Array:
 def without_margins(images: Array, windows: Windows) -> Array:
     """Padded images (c, ..., n) less their margins; a view."""
     return images[:, *inside(windows)]
+
+
+def in_phases(images: Array, windows: Windows, fill: float = 0.0) -> Array:
+    """Images (c, ..., n) with margins of `fill` as (c, phases..., steps..., n): element s i + p of a dimension at p, i.
+
+    What a position in a window meets under strides s lies side by side then, as it does where they are 1.
+    """
+    count, sizes = len(windows.stride), tuple(map(mul, windows.steps, windows.stride))
+    pairs = [size for pair in zip(windows.steps, windows.stride, strict=True) for size in pair]
+    wide = with_margins(images, windows, fill, sizes).reshape(images.shape[0], *pairs, images.shape[-1])
+    return contiguous(np.transpose(wide, (0, *range(2, 2 * count + 1, 2), *range(1, 2 * count, 2), 2 * count + 1)))
+
+
+def out_of_phases(images: Array, windows: Windows) -> Array:
+    """What `in_phases` made, as (c, ..., n) without margins again."""
+    count, sizes = len(windows.stride), map(mul, windows.steps, windows.stride)
+    pairs = [axis for at in range(1, count + 1) for axis in (count + at, at)]
+    wide = np.transpose(images, (0, *pairs, 2 * count + 1)).reshape(images.shape[0], *sizes, images.shape[-1])
+    return without_margins(wide, windows)
 
 
 def inside(windows: Windows) -> tuple[slice, ...]:

@@ -4,6 +4,7 @@ Below them stand the words that sentences are put together from.
 """
 
 from collections.abc import Iterable, Sequence
+from math import prod
 
 
 class GradvizError(Exception):
@@ -74,12 +75,26 @@ class RunError(GradvizError):
 
     ``kind`` is one of ``unknown_operator``, ``bad_arity``, ``bad_argument``, ``undefined_blob``, ``bad_value``,
     ``shape_mismatch``, ``kernel_failed``, ``bad_device``, ``control_flow_structure``, ``too_many_iterations``,
-    ``interrupted``.
+    ``interrupted``, ``out_of_memory``.
     """
 
 
 class RegistrationError(GradvizError):
     """A kernel, gradient rule or operator definition that cannot enter the table."""
+
+
+def out_of_memory(error: MemoryError) -> RunError:
+    """What a kernel says that got no memory, as an error of ours; numpy's tells the array that it was for."""
+    shape, dtype = getattr(error, "shape", None), getattr(error, "dtype", None)
+    asked = f": it asked for {prod(shape) * dtype.itemsize:,} bytes, for {dtype} {shape}" if dtype and shape else ""
+    return RunError(
+        f"there is not enough memory{asked or f' ({error})' if str(error) else ''}.",
+        kind="out_of_memory",
+        ways_out=[
+            "Give it less at a time: a smaller batch, or smaller images.",
+            'Let go of what nobody needs any more: del ws["x"]. A recording keeps all values, unless it has a budget.',
+        ],
+    )
 
 
 def shorten(text: str, limit: int = 60) -> str:

@@ -81,16 +81,7 @@ class Workspace:
         try:
             array = self._values[name]
         except KeyError:
-            near = get_close_matches(name, self._values, n=3) if isinstance(name, str) else []
-            raise RunError(
-                f"The workspace has no blob {shorten(str(name))}.",
-                kind="undefined_blob",
-                blobs=[str(name)],
-                ways_out=[
-                    *([f"Did you mean {' or '.join(near)}?"] if near else []),
-                    "Feed it, or run the net that writes it.",
-                ],
-            ) from None
+            raise self._missing(name) from None
         return guarded(array if wanted is None else moved(array, available(wanted)))
 
     def run(self, net: NetDef, *, progress: Progress | None = None) -> None:
@@ -151,6 +142,14 @@ class Workspace:
     def __getitem__(self, name: str) -> Array:
         return self.fetch(name)
 
+    def __delitem__(self, name: str) -> None:
+        """Let go of the blob `name`. Raises RunError ``undefined_blob``."""
+        with self._lock:
+            if name not in self._values:
+                raise self._missing(name)
+            del self._values[name]
+            self._changes += 1
+
     def __contains__(self, name: object) -> bool:
         return name in self._values
 
@@ -165,6 +164,18 @@ class Workspace:
             f"\n  {name}: {value.shape} {value.dtype}{self._elsewhere(value)}" for name, value in self._values.items()
         )
         return f"<Workspace on {self.device}, {len(self)} blobs>{blobs}"
+
+    def _missing(self, name: object) -> RunError:
+        near = get_close_matches(name, self._values, n=3) if isinstance(name, str) else []
+        return RunError(
+            f"The workspace has no blob {shorten(str(name))}.",
+            kind="undefined_blob",
+            blobs=[str(name)],
+            ways_out=[
+                *([f"Did you mean {' or '.join(near)}?"] if near else []),
+                "Feed it, or run the net that writes it.",
+            ],
+        )
 
     def _elsewhere(self, value: Array) -> str:
         device = device_of(value)

@@ -17,6 +17,7 @@ SUBJECTS = (
     "execution",
     "mlp",
     "convnet",
+    "networks",
     "eager",
     "control_flow",
     "recording",

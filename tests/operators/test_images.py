@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradviz import Variable, functions
 from gradviz.net import Net
 from gradviz.operators import convolution
 from gradviz.program import Operator, RunError
@@ -94,7 +95,7 @@ def test_columns_laid_out_in_parts_give_what_they_give_at_once(case: Case, monke
         return [workspace[str(made[name])] for name in ("out", *case.inputs)]
 
     at_once = gradients()
-    monkeypatch.setattr(convolution, "MOST_ELEMENTS", 1)
+    monkeypatch.setattr(convolution, "MOST_BYTES", 1)
     for found, expected in zip(gradients(), at_once, strict=True):
         np.testing.assert_allclose(found, expected)
 
@@ -205,3 +206,31 @@ def test_misfits_are_refused(type: str, inputs: list[Array], args: dict[str, Any
         once(type, *inputs, **args)
     assert caught.value.kind == kind
     assert words in str(caught.value)
+
+
+ENORMOUS = 10**7
+"""A margin that makes images of more bytes than there are addresses, so that no machine begins to fill them."""
+
+
+@pytest.mark.parametrize("args", [{}, {"kernel": ENORMOUS + 1}])
+def test_what_does_not_fit_into_memory_is_refused_and_runs_again_with_less(args: dict[str, Any]) -> None:
+    workspace, names = Workspace(), ["x"] if args else ["x", "w"]
+    workspace.feed("x", IMAGE)
+    workspace.feed("w", FILTER)
+    of_type = "AveragePool" if args else "Conv"
+    with pytest.raises(RunError, match=r"not enough memory: it asked for [\d,]{20,} bytes, for float64 \(") as caught:
+        workspace.run_operator(Operator(of_type, names, ["y"], {"pad": ENORMOUS, **args}))
+    assert caught.value.kind == "out_of_memory"
+    assert f"Operator #0 y = {of_type}" in str(caught.value)
+    assert "smaller batch" in str(caught.value)
+    assert "y" not in workspace
+    workspace.run_operator(Operator(of_type, names, ["y"], {"kernel": 3}))
+    assert workspace["y"].shape == (2, 4 if args else 6, 4, 3)
+
+
+def test_a_function_that_asks_for_too_much_memory_says_what_it_was_given() -> None:
+    x = Variable(IMAGE)
+    with pytest.raises(RunError, match=r"convolution_2d\(x: float64 .*not enough memory: it asked for") as caught:
+        functions.convolution_2d(x, FILTER, pad=ENORMOUS)
+    assert caught.value.kind == "out_of_memory"
+    assert functions.convolution_2d(x, FILTER).shape == (2, 6, 4, 3)

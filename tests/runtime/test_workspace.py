@@ -217,6 +217,19 @@ def fed_with(name):
     return ws
 
 
+def test_a_blob_is_let_go_once():
+    ws = Workspace()
+    ws.feed("x", [1.0, -2.0])
+    ws.run(Net("net", [Operator("Relu", ["x"], ["y"])]))
+    del ws["x"]
+    assert list(ws) == ["y"]
+    with pytest.raises(RunError, match="no blob x") as caught:
+        del ws["x"]
+    assert caught.value.kind == "undefined_blob"
+    with pytest.raises(RunError, match="reads x, which nobody fed"):
+        ws.run(Net("net", [Operator("Relu", ["x"], ["y"])]))
+
+
 def test_a_device_that_is_not_there_is_refused():
     with pytest.raises(RunError, match=r"cuda:99(.|\n)*cpu") as caught:
         Workspace(device="cuda:99")
