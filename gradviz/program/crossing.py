@@ -20,8 +20,8 @@ from .operator import Device, Operator, free_name
 
 CPU = Device()
 TO_GPU, TO_CPU = "CopyCPUToGPU", "CopyGPUToCPU"
-COPIES = (TO_GPU, TO_CPU, "CopyOnDeviceLike")
-"""Types of operators that read on another device than that on which they write."""
+COPIES = (TO_GPU, TO_CPU, "Copy", "CopyOnDeviceLike")
+"""Types of operators that may write on another device than that on which they read, and go back by each other."""
 
 Copies = Mapping[tuple[str, Device], str]
 

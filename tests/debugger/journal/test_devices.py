@@ -61,6 +61,28 @@ def test_a_session_on_a_gpu_tells_what_one_on_the_cpu_tells(cupy):
     assert same_numbers(numbers_of(session), numbers_of(on_cpu))
 
 
+QUESTIONS = {
+    "ledger": ["a"], "paths": ["w1"], "why_none": ["x"], "provenance": ["loss"], "check": ["#3"], "checkable": ["w1"],
+    "versions": ["s"], "numbers": ["s"], "diff": [3, 20], "state": [], "code": [], "copies": [],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_session_on_a_gpu_answers_as_one_on_the_cpu(cupy, question):
+    found, wanted = (
+        debug(skip_net(), ["loss"], workspace=on_device(fed_workspace(), device)) for device in ("cuda:0", "cpu")
+    )
+    asked = [getattr(session.at(len(session)), question)(*QUESTIONS[question]) for session in (found, wanted)]
+    first, second = (answer.to_dict() for answer in asked)
+    assert same_numbers(first, second)
+
+
+def test_all_gradients_on_a_gpu_are_checked(cupy):
+    session = debug(skip_net(), ["loss"], workspace=on_device(fed_workspace(), "cuda:0"))
+    assert session.check("all").verdict == "agrees"
+    assert session.check("w1").verdict == "agrees"
+
+
 def test_a_session_on_the_second_gpu(cupy):
     if cupy.cuda.runtime.getDeviceCount() < 2:
         pytest.skip("there is one GPU only")

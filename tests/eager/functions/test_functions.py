@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradviz import Variable, compare, grad
+from gradviz import Variable, compare, device, grad
 from gradviz import functions as F
 from tests.eager.differences import assert_close, differences, floats
 from tests.eager.functions import function_cases, image_cases
@@ -88,6 +88,19 @@ def test_float32_stays_float32(case: Case) -> None:
     for x, y in zip(inputs, expected, strict=True):
         assert x.grad.dtype == np.float32
         np.testing.assert_allclose(x.grad, y.grad, rtol=2e-4, atol=2e-5)
+
+
+@EVERY_CASE
+def test_on_a_gpu_it_gives_the_same(case: Case, cupy: Any) -> None:
+    with device("cuda:0"):
+        there = [Variable(array) for array in case.arrays]
+        y = case.function(*there)
+    on_host, weight, here = backward(case)
+    y.backward(gradient=cupy.asarray(weight))
+    np.testing.assert_allclose(y.data.get(), on_host.data, rtol=1e-9, atol=1e-12)
+    for x, expected in zip(there, here, strict=True):
+        assert isinstance(x.grad, cupy.ndarray)
+        np.testing.assert_allclose(x.grad.get(), expected.grad, rtol=1e-9, atol=1e-12)
 
 
 def test_the_functions_are_a_module_to_import() -> None:
