@@ -1,5 +1,6 @@
 """Fixtures of the tests of magics: an IPython shell in this process, as a terminal has it."""
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -68,6 +69,8 @@ class Terminal:
 def bare_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
     """IPython without gradviz."""
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    # IPython puts a module of its own there, which is empty in the end.
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
     config = Config()
     config.HistoryManager.enabled = False
     config.InteractiveShell.colors = "nocolor"
