@@ -59,10 +59,11 @@ class LabPage:
         return self.code_cells.nth(cell - 1).locator("css:light=.jp-OutputArea")
 
     def open(self, notebook: Path) -> None:
-        """Opens a copy of this notebook, its kernel running, in a workspace that nobody used before."""
+        """Opens a copy of this notebook, with the modules beside it, its kernel running, in a workspace of its own."""
         folder = self.server.root / uuid.uuid4().hex[:8]
         folder.mkdir()
-        shutil.copyfile(notebook, folder / notebook.name)
+        for file in (notebook, *notebook.parent.glob("*.py")):
+            shutil.copyfile(file, folder / file.name)
         path = f"{folder.name}/{notebook.name}"
         self.server.start_session(path)
         self.folder = folder
