@@ -16,7 +16,8 @@ def instances(of: type[T]) -> list[T]:
     """All objects of a type, and of types derived from it.
 
     They are found in one call of C, in which no other thread goes on: PyTorch in another thread may be filling a tuple,
-    which Python refuses it, and PyTorch does not survive, while somebody else refers to that tuple.
+    which Python refuses it, and PyTorch does not survive, while somebody else refers to that tuple. It may not survive
+    either that somebody refers to a tensor that it is about to hand over, which this does not rule out.
     """
     types = set(map(id, _derived(of)))
     with uncollected(is_asked=True):
