@@ -9,7 +9,7 @@ are. In a net that is differentiated these copies are operators, and go back by 
 added where its blob lies. From one GPU to another they go through the host.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -50,7 +50,7 @@ class Crossing:
     Args:
         lying: where the blobs lie that are there from the start; one that is not named lies where it is read first.
         default: where an operator runs for which nothing else says it.
-        taken: names that no copy may have.
+        is_taken: whether no copy may have a name.
         copies: by blob and device, what its copy there is called; those that are there from the start.
 
     Attributes:
@@ -58,11 +58,15 @@ class Crossing:
     """
 
     def __init__(
-        self, lying: Mapping[str, Device], default: Device, taken: Iterable[str], copies: Copies | None = None
+        self,
+        lying: Mapping[str, Device],
+        default: Device,
+        is_taken: Callable[[str], bool],
+        copies: Copies | None = None,
     ) -> None:
         self._lying = dict(lying)
         self._default = default
-        self._taken = set(taken)
+        self._is_taken = is_taken
         self.copies = dict(copies or {})
 
     def join(self, op: Operator) -> list[Operator]:
@@ -93,9 +97,10 @@ class Crossing:
         if (name, where) not in self.copies:
             on_host = self._there(name, CPU, made) if CPU not in (here, where) else name
             type, gpu = (TO_CPU, here) if where == CPU else (TO_GPU, where)
-            copy = free_name(f"{name}_{str(where).replace(':', '_')}", self._taken.__contains__)
+            copy = free_name(
+                f"{name}_{str(where).replace(':', '_')}", lambda name: name in self._lying or self._is_taken(name)
+            )
             made.append(Operator(type, [on_host], [copy], device=gpu))
-            self._taken.add(copy)
             self._lying[copy] = where
             self.copies[name, where] = copy
         return self.copies[name, where]
@@ -113,7 +118,11 @@ def with_copies(net: NetDef, skip: int, lying: Mapping[str, Device], default: De
     Returns:
         The net, and how many operators are now skipped.
     """
-    crossing = Crossing(lying, default, (name for op in net.ops for name in (*op.inputs, *op.outputs)))
+    named = {op.device for op in net.ops} - {None, default}
+    if not named and {op.type for op in net.ops}.isdisjoint((TO_GPU, TO_CPU)) and set(lying.values()) <= {default}:
+        return net, skip
+    taken = {name for op in net.ops for name in (*op.inputs, *op.outputs)}
+    crossing = Crossing(lying, default, taken.__contains__)
     ops: list[Operator] = []
     calls = Calls(net.calls)
     begin = skip

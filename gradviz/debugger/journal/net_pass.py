@@ -13,6 +13,7 @@ operators of the backward pass that need it.
 from __future__ import annotations
 
 import re
+from collections import ChainMap
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
@@ -265,10 +266,9 @@ class NetPass:
 
     def _crossing(self, op: Operator) -> Crossing:
         """What lies where that an operator reads, and its copies on other devices."""
-        arrays = {**self._blobs, **self._run.now}
-        there = [name for name in (*op.inputs, *self._crossed.values()) if name in arrays]
-        lying = {name: device_of(arrays[name]) for name in there}
-        return Crossing(lying, self._device, self._taken, self._crossed)
+        arrays = ChainMap(self._run.now, self._blobs)
+        lying = {name: device_of(arrays[name]) for name in (*op.inputs, *self._crossed.values()) if name in arrays}
+        return Crossing(lying, self._device, lambda name: name in self._taken, self._crossed)
 
     def _join_as(self, op: Operator, added: Operator) -> None:
         """Run the next operator as `op`: one that was `added` to the net, or one that copies what that reads."""
