@@ -95,10 +95,10 @@ def interrupted(where: str, operator_index: int | None = None) -> RunError:
     )
 
 
-MANY = 100_000
+MANY = 1_000
 """So many new objects a block must leave for the cycle collector to be kept from them right after it too."""
 
-MOST_SPARED = 80 * MANY
+MOST_SPARED = 8_000_000
 """When blocks have left more objects than this so, the next one begins with a collection of all."""
 
 _spared = 0

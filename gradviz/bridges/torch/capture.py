@@ -22,7 +22,7 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from .flow import MOST_STEPS, Around, Call, Flow, calls_in, forget, those
-from .graph import Graph, Tensor, applied, next_number, number_of
+from .graph import Graph, Tensor, applied, hooks_of, next_number, number_of
 from .instances import instances
 
 Module = torch.nn.Module
@@ -198,13 +198,16 @@ def captures(graph: Graph) -> dict[Node, capture]:
 
 
 def tensors_on(graph: Graph, captured: Mapping[Node, capture]) -> list[Tensor]:
-    """What operators of a graph returned and is still there: captures know theirs, others are looked for among all."""
+    """What operators of a graph returned and keeps its gradient or has hooks.
+
+    Captures know theirs, others are looked for among all tensors.
+    """
     if len(captured) == len(graph.found) and not graph.functions:
         tensors = [tensor for one in set(captured.values()) for tensor in one.tensors()]
     else:
         tensors = instances(Tensor)
     found = set(graph.found)
-    return [one for one in tensors if one.grad_fn in found]
+    return [one for one in tensors if (one.retains_grad or hooks_of(one)) and one.grad_fn in found]
 
 
 def _number(mark: tuple[int, Any]) -> int:

@@ -17,6 +17,7 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple, cast
 from weakref import ref
 
+import msgspec
 import torch
 from torch.compiler import is_compiling
 from torch.overrides import TorchFunctionMode
@@ -55,28 +56,25 @@ class Call(NamedTuple):
     at: int
 
 
-class Seen:
+class Seen(msgspec.Struct, gc=False, eq=False):
     """A tensor as it was seen.
 
     Attributes:
+        step: the number of the step at which it was seen.
         storage: the address of what it keeps its elements in; 0: it is not known.
         requires_grad, is_leaf, dtype: what it was then.
-        name: the variable it was found in, if no call returned it.
         is_nameless: whether it is a leaf that a variable is looked for that holds it.
-        step: the number of the step at which it was seen.
+        name: the variable it was found in, if no call returned it.
     """
 
-    __slots__ = ("dtype", "is_leaf", "is_nameless", "name", "ref", "requires_grad", "step", "storage")
-
-    def __init__(self, tensor: Tensor, reference: ref[Tensor], step: int) -> None:
-        self.ref = reference
-        self.step = step
-        self.requires_grad = tensor.requires_grad
-        self.is_leaf = tensor.is_leaf
-        self.dtype = tensor.dtype
-        self.storage = storage_of(tensor)
-        self.name = ""
-        self.is_nameless = self.requires_grad and self.is_leaf and type(tensor) is not torch.nn.Parameter
+    ref: ref[Tensor]
+    step: int
+    requires_grad: bool
+    is_leaf: bool
+    dtype: torch.dtype
+    storage: int
+    is_nameless: bool
+    name: str = ""
 
     def is_named(self, name: str) -> None:
         """It was found in a variable; empty: it was not."""
@@ -268,7 +266,14 @@ def look_up(tensor: Tensor) -> Seen | None:
 def look_anew(tensor: Tensor, step: int) -> Seen:
     """A tensor as it is now."""
     one = ref(tensor)
-    _seen[id(one)] = found = Seen(tensor, one, step)
+    return _look(tensor, one, step)
+
+
+def _look(tensor: Tensor, one: ref[Tensor], step: int) -> Seen:
+    requires_grad, is_leaf = tensor.requires_grad, tensor.is_leaf
+    is_nameless = is_leaf and requires_grad and type(tensor) is not torch.nn.Parameter
+    found = Seen(one, step, requires_grad, is_leaf, tensor.dtype, storage_of(tensor), is_nameless)
+    _seen[id(one)] = found
     return found
 
 
@@ -322,8 +327,7 @@ def _made(tensor: Tensor, step: int) -> Seen:
     old = _seen.get(id(one))
     if old is not None and old.requires_grad == tensor.requires_grad and old.is_leaf == tensor.is_leaf:
         return old
-    _seen[id(one)] = found = Seen(tensor, one, step)
-    return found
+    return _look(tensor, one, step)
 
 
 def _arrived(tensor: Tensor, frame: FrameType | None, flow: Flow, call: Call | None) -> Seen:

@@ -232,10 +232,9 @@ def _packed(node: Node) -> Iterator[tuple[Save, Sequence[Any]]]:
 
 def _is_hooked(packed: Any) -> bool:
     """Whether to unpack it, or one of several, may compute it again."""
-    for one in packed if isinstance(packed, (list, tuple)) else (packed,):
-        if one is not None and getattr(one, "unpack_hook", packed) is not None:
-            return True
-    return False
+    if isinstance(packed, (list, tuple)):
+        return any(map(_is_hooked, packed))
+    return packed is not None and getattr(packed, "unpack_hook", packed) is not None
 
 
 def is_hooked(node: Node) -> bool:

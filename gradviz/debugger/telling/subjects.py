@@ -76,29 +76,10 @@ class Subjects:
         self._text = recording.text
         self._story = story
         self._values = values
-        self._rules: dict[type[Event], Callable[[Any, int], Subject]] = {
-            Played: self._played,
-            Seeded: self._seeded,
-            Visited: self._visited,
-            Skipped: self._skipped,
-            RuleApplied: self._rule_applied,
-            InputChecked: self._input_checked,
-            GeneratorAdded: self._generator_added,
-            Accumulated: self._accumulated,
-            Deduplicated: self._deduplicated,
-            HookRan: self._hooked,
-            ChangedByHand: self._changed,
-            GradWritten: self._grad_written,
-            EnteredSubnet: self._passage,
-            LeftSubnet: self._passage,
-            Ran: self._ran,
-            Failed: self._failed,
-            Completed: lambda event, at: Subject(),
-        }
 
     def of(self, event: Event, at: int) -> Subject:
         """What the event before position `at` is about."""
-        return self._rules[type(event)](event, at)
+        return RULES[type(event)](self, event, at)
 
     def operator(self, event: Event, at: int, subject: Subject) -> Statement | None:
         """The operator that ran, else the forward one that an event is about, else the last one made."""
@@ -227,6 +208,28 @@ class Subjects:
         missing = next((one for one in own if str(one) in event.versions[:1]), None)
         after = None if missing is None else net.version(missing.name, missing.version + 1).statement
         return Subject(event.index, [] if after is None else [after], [*event.versions, *own], [event.error])
+
+
+RULES: dict[type[Event], Callable[[Subjects, Any, int], Subject]] = {
+    Played: Subjects._played,
+    Seeded: Subjects._seeded,
+    Visited: Subjects._visited,
+    Skipped: Subjects._skipped,
+    RuleApplied: Subjects._rule_applied,
+    InputChecked: Subjects._input_checked,
+    GeneratorAdded: Subjects._generator_added,
+    Accumulated: Subjects._accumulated,
+    Deduplicated: Subjects._deduplicated,
+    HookRan: Subjects._hooked,
+    ChangedByHand: Subjects._changed,
+    GradWritten: Subjects._grad_written,
+    EnteredSubnet: Subjects._passage,
+    LeftSubnet: Subjects._passage,
+    Ran: Subjects._ran,
+    Failed: Subjects._failed,
+    Completed: lambda subjects, event, at: Subject(),
+}
+"""Of each kind of event."""
 
 
 def _at_fault(statement: Statement, event: Failed) -> list[Writing]:

@@ -9,6 +9,7 @@ gradient that passes through a function keeps its name.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -109,10 +110,9 @@ class WatchedPass(Pass):
 
     def __init__(self, notes: Notes, limits: Limits, seeds: Sequence[tuple[Variable, Any]], **options: Any) -> None:
         self._visits = notes.visits
-        self._sums = notes.sums
         self._limits = limits
         self._visited = 0
-        super().__init__(seeds, add=self._add, **options)
+        super().__init__(seeds, add=partial(_add, notes.sums), **options)
 
     def _watched(self, function: Function, gys: Sequence[Any], wanted: int) -> Sequence[Any]:
         limits = self._limits
@@ -143,11 +143,13 @@ class WatchedPass(Pass):
         visit.runs.append((tuple([copied(gx, device_of(gx)) for gx in gxs if gx is not None]), seconds))
         return gxs
 
-    def _add(self, before: Any, gradient: Any) -> Any:
-        start = perf_counter()
-        total = gradients.add(before, gradient)
-        self._sums.append(Sum(before, gradient, total, perf_counter() - start))
-        return total
+
+def _add(sums: list[Sum], before: Any, gradient: Any) -> Any:
+    """The sum of two gradients, which is noted."""
+    start = perf_counter()
+    total = gradients.add(before, gradient)
+    sums.append(Sum(before, gradient, total, perf_counter() - start))
+    return total
 
 
 class Executed(msgspec.Struct, frozen=True):

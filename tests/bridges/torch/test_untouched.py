@@ -1,7 +1,9 @@
 """A recording leaves everything as it was: gradients, hooks, optimizers in hooks, ranks, random numbers and modes."""
 
+import gc
 import socket
 import threading
+import weakref
 
 import pytest
 import torch
@@ -202,3 +204,24 @@ def test_ranks_of_a_distributed_model_agree_after_a_recording_on_one():
     for one in ranks:
         one.join()
     assert recorded == alone == other_recorded == other_alone
+
+
+def test_a_session_that_nobody_refers_to_lets_go_of_the_graph_at_once():
+    def session_and_tensor():
+        x = torch.ones(3, requires_grad=True)
+        squares = x * x
+        return gradviz.debug((squares + x).sum()), weakref.ref(x)
+
+    session_and_tensor()[0].run_to("Accumulated")  # what is kept once and for all
+    gc.collect()
+    gc.disable()
+    try:
+        session, tensor = session_and_tensor()
+        session.run_to("Accumulated")
+        session.ledger("x")
+        session.graph()
+        assert tensor() is not None
+        del session
+        assert tensor() is None
+    finally:
+        gc.enable()
