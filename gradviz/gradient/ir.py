@@ -31,6 +31,7 @@ from ..program.events import (
     Seeded,
     Skipped,
     Visited,
+    gradient_operators,
 )
 from ..program.operator import Ssa, parts_of
 from ..runtime.watched import uncollected
@@ -108,7 +109,11 @@ class IR(ForwardProgram):
                 yield told
                 told.clear()
         except GradientError:
-            yield told
+            # What came whole before the fault; the rest may be in a nested net, in which no operator runs yet.
+            bringing = [at for at, event in enumerate(told, 1) if not event.path and gradient_operators(event)]
+            there = bringing[-1] if bringing else 0
+            yield told[:there]
+            yield told[there:]
             raise
         finally:
             self.told = None

@@ -7,7 +7,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradviz import GradvizError, Live, Net, Operator, RunError, Session, Workspace, debug, live, load, register_kernel
+from gradviz import (
+    GradientSlice,
+    GradvizError,
+    Live,
+    Net,
+    Operator,
+    RunError,
+    Session,
+    Workspace,
+    debug,
+    live,
+    load,
+    register_kernel,
+)
 from gradviz.operators.scopes import ScopeStack
 from tests.debugger.answers.nets import random_blocks, random_programs, workspace_of
 from tests.debugger.loops import H, W, fed, gated, recurrent, states, weight_gradients
@@ -418,3 +431,29 @@ def test_nested_nets_that_are_misbuilt_are_refused_at_once():
     with pytest.raises(GradvizError) as caught:
         live(net, ["y"], workspace=Workspace())
     assert caught.value.kind == "control_flow_structure"
+
+
+def test_a_gradient_made_dense_for_a_branch_is_so_before_the_pass_goes_in_where_a_rule_refuses(tmp_path):
+    net = Net("a rule refuses")
+    net.Copy("ones", "std")
+    with net.If("c"):
+        net.LayerNorm("x", ["normed", "mean", "std"])
+    ws = Workspace()
+    fed = {
+        "c": np.True_,
+        "x": np.ones((2, 3)),
+        "ones": np.ones((2, 1)),
+        "rows": np.array([1]),
+        "values": np.ones((1, 1)),
+    }
+    for name, value in fed.items():
+        ws.feed(name, value)
+    session = live(net, {"std": GradientSlice("rows", "values")}, workspace=ws).finish()
+    *_, ran = (event for event in session.events if event.kind == "Ran")
+    assert ran.op.type == "SparseToDense"
+    assert session.events[-1].kind == "Failed"
+    assert session.path == ("2.then_net", "0.net")
+    session.save(tmp_path / "refused.gradviz.json")
+    loaded = load(tmp_path / "refused.gradviz.json")
+    loaded.finish()
+    assert loaded.narration == session.narration

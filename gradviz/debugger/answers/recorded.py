@@ -75,8 +75,7 @@ class Recorded:
         around = None if run.around is None else self.counterpart(run.around)
         if run.around is not None and around is None:
             return None
-        count = self.recording.rounds(run)
-        iteration = None if run.iteration is None or count is None else count - 1 - run.iteration
+        iteration = None if run.iteration is None else self.recording.rounds[number] - 1 - run.iteration
         found = self.runs_in(around, run.net.path, is_backward=not run.is_backward)
         at = iteration or 0
         return found[at] if at < len(found) else None

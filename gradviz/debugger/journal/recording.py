@@ -35,7 +35,7 @@ from ...program.events import (
 from ...program.net_halves import Key, NetHalves
 from ...program.operator import parts_of
 from ...runtime.again import Again
-from ...runtime.notes import FAILED, Run, Runs
+from ...runtime.notes import FAILED, Runs
 from ...runtime.store import Store
 from ...runtime.watched import Journal, Lending, uncollected
 from ..document import Repeated, Trace
@@ -290,17 +290,13 @@ class Recording:
             paths.append(element if around == NOWHERE else f"{paths[around]}/{element}")
         return {path: number for number, path in enumerate(paths)}
 
-    def rounds(self, run: Run) -> int | None:
-        """How often the loop that `run` belongs to ran its net; None for what is no loop."""
-        return None if run.iteration is None else int(self._rounds[run.number])
-
     @cached_property
-    def _rounds(self) -> Indices:
+    def rounds(self) -> list[int]:
         """Of each run of a nested net how many there are of it in the run around."""
         runs = self.runs
         loops = runs.around.astype(np.int64) * len(runs.halves) + runs.half
         _, loop, counts = np.unique(loops, return_inverse=True, return_counts=True)
-        rounds: Indices = counts[loop]
+        rounds: list[int] = counts[loop].tolist()
         return rounds
 
 

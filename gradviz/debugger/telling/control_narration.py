@@ -159,10 +159,8 @@ class Passage(NamedTuple):
     @property
     def forward_iteration(self) -> int:
         """The iteration of the forward loop whose workspace a round of its backward pass takes: the last one first."""
-        rounds = self.recording.rounds(self.run)
-        assert rounds is not None
         assert self.run.iteration is not None
-        return rounds - 1 - self.run.iteration
+        return self.recording.rounds[self.run.number] - 1 - self.run.iteration
 
 
 def entered(passage: Passage) -> Sentences:

@@ -273,7 +273,7 @@ class _Part:
                 places.append(None if one is None else number.setdefault(id(one), len(found)))
                 if places[-1] == len(found):
                     found.append(one)
-            frames.append(frame_of(recording, run, net.id, self._number(run.around), places))
+            frames.append(frame_of(recording, old, net.id, self._number(run.around), places))
         return frames, list(map(self._read, found)) if saved is not None else self._measured(found)
 
     def _measured(self, arrays: Sequence[Array | ScopeStack]) -> list[Value]:

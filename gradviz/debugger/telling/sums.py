@@ -23,7 +23,7 @@ import msgspec
 from ...operators.registry import Array
 from ...program.control_flow import RUNNING_SUM, take_apart
 from ...program.events import Accumulated
-from ...runtime.devices import CPU, current, device_of, moved
+from ...runtime.devices import current, device_of, moved
 from ..document import Contribution, Ledger, Number, number
 from ..journal import NOWHERE, Key, NetHalves, NetText, Recording, Writing, dense
 from ..statistics import compare, norm, vector
@@ -38,15 +38,17 @@ def ledger(blob: str, at: int, total: str, terms: Sequence[Term], whole: Array |
 
     Args:
         total: the sum, ``"a_grad@1"``.
-        terms: the contributions; where the value of one is not known, no number is.
+        terms: the contributions, wherever they lie; where the value of one is not known, no number is.
         whole: the sum's value.
     """
     contributions = [contribution for contribution, _ in terms]
     arrays = [array for _, array in terms if array is not None]
     if whole is None or len(arrays) < len(terms):
         return Ledger(blob=blob, at=at, total=total, contributions=contributions)
-    sum_ = vector(whole)
-    found = compare(arrays, sum_)
+    device = device_of(whole)
+    with current(device):
+        sum_ = vector(whole)
+        found = compare([moved(array, device) for array in arrays], sum_)
     numbers = [_numbers(column) for column in (found.norms, found.shares, found.cosines)]
     return Ledger(
         blob=blob,
@@ -128,14 +130,12 @@ def ledger_of(one: Sum, recording: Recording, frame: int | None) -> Ledger:
     event = one.event
     values: Values = {} if event.path and frame is None else recording.values_of(frame)
     total = _dense(one.total, event, values)
-    device = CPU if total is None else device_of(total)
     terms = []
     for parts, producer, term in one.terms:
         array, path = _dense(parts, event, values), path_to_y(term.index, event.blob, one.net)
         said = Contribution(gradient=str(parts[-1]), producer=producer, of=term.index, how=term.how, path=path)
-        terms.append((said, None if array is None else moved(array, device)))
-    with current(device):
-        found = ledger(f"{event.blob}@{event.version}", one.at, str(one.total[-1]), terms, total)
+        terms.append((said, array))
+    found = ledger(f"{event.blob}@{event.version}", one.at, str(one.total[-1]), terms, total)
     return msgspec.structs.replace(found, subnet=one.net.id or None, frame=frame)
 
 

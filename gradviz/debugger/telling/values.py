@@ -11,7 +11,7 @@ from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...runtime.store import Shelf, StoredArray
 from ..document import Frame, Trace, Value, Workspaces
-from ..journal import Key, NetHalves, Recording, Run
+from ..journal import NOWHERE, Key, NetHalves, Recording
 from ..statistics import FULL_PREVIEW, all_statistics, of_stack, short_statistics, statistics
 
 Entry = Array | StoredArray | ScopeStack
@@ -161,10 +161,12 @@ class Values(DocumentValues):
         numbers: dict[int, int] = {}
         ids = recording.text.ids
         places = [[self.blobs[ids[half.net.path]][key] for key in half.slots] for half in recording.runs.halves]
-        for run in recording.runs:
-            net = ids[run.net.path]
+        nets = [ids[half.net.path] for half in recording.runs.halves]
+        # There may be a million: what they have in common is looked up once.
+        for run, (half, around, _, _, _, *noted) in enumerate(recording.runs.notes):
+            net = nets[half.number]
             values: list[int | None] = [None] * len(self.blobs[net])
-            for place, entry in zip(places[run.half.number], run.entries, strict=False):
+            for place, entry in zip(places[half.number], noted, strict=False):
                 if entry is None:
                     continue
                 values[place] = number = numbers.setdefault(id(entry), len(found))
@@ -172,7 +174,7 @@ class Values(DocumentValues):
                     found.append(entry)
             while values and values[-1] is None:
                 values.pop()
-            yield frame_of(recording, run, net, run.around, values)
+            yield frame_of(recording, run, net, None if around == NOWHERE else around, values)
 
     def _measured(self, found: Sequence[Entry]) -> list[Value]:
         count = sum(not isinstance(entry, ScopeStack) for entry in found)
@@ -213,9 +215,11 @@ def values_of(recording: Recording) -> DocumentValues:
     return MeasuredValues(recording) if recording.saved is None else DocumentValues(recording.saved)
 
 
-def frame_of(recording: Recording, run: Run, net: str, around: int | None, values: list[int | None]) -> Frame:
+def frame_of(recording: Recording, run: int, net: str, around: int | None, values: list[int | None]) -> Frame:
     """A run in a document, with the id of its net there, the number of the run around it and those of its values."""
-    return Frame(net, around, run.operator, run.iteration, recording.rounds(run), run.is_backward, values)
+    half, _, iteration = recording.runs.notes[run][:3]
+    rounds = None if iteration is None else recording.rounds[run]
+    return Frame(net, around, half.operator, iteration, rounds, half.is_backward, values)
 
 
 def _slots(recording: Recording) -> dict[str, dict[Key, int]]:
