@@ -354,3 +354,7 @@ def set_materialize():
             return self.fc3(self.fc2(S.apply(self.fc1(x), 2.0)))
 
     return _run(Q())
+
+
+def lazy_layers():
+    return _run(nn.Sequential(nn.LazyLinear(8), nn.ReLU(), nn.LazyLinear(3)))
