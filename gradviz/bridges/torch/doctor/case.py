@@ -19,7 +19,7 @@ from ....program.code_line import CodeLine, line_at, stored
 from ....program.errors import code, listed
 from ..capture import REMEMBERED, Module, capture, captures, tensors_on, whole
 from ..flow import Call, Seen, Step, look_up, sources_of, storage_of, variables_of
-from ..graph import Graph, Output, Tensor, described, is_freed, number_of, output_of, type_of
+from ..graph import Graph, Output, Tensor, described, function_of, is_freed, number_of, output_of, type_of
 from ..instances import instances
 from ..origins import Origin, origins
 from ..run import run
@@ -43,7 +43,7 @@ _FEWEST = max(count for _, count in _counts(Graph([torch.zeros(1, requires_grad=
 
 
 INNER = {"addmm", "mm", "bmm", "baddbmm", "t", "to_copy", "convolution", "native_layer_norm", "native_batch_norm",
-         "unsafe_view"}  # fmt: skip
+         "unsafe_view", "mkldnn_rnn_layer"}  # fmt: skip
 """Operators that the user's calls are made of and that are called otherwise there."""
 
 
@@ -304,11 +304,18 @@ class Case:
             at = self.origins.get(at, Origin()).call
         return None if at is None else line_at(*at)
 
+    def rule_line(self, node: Node) -> CodeLine | None:
+        """The line of the backward of a Function of the user's; of another operator that of its call."""
+        function = function_of(node)
+        is_own = function is not None and not function.__module__.startswith("torch.")
+        return (line_of(function.backward) if is_own else None) or self.line(node)  # type: ignore[union-attr]
+
     def operator(self, node: Node) -> str:
         """An operator in words, its module where it is known."""
         module = self.origins.get(node, Origin()).module
         step = self.step_of(node) if type_of(node) in INNER else None
         name = step.function if step is not None and step.function.isidentifier() else type_of(node)
+        name = name.removeprefix("torch.")
         return f"{code(name)}{f' in {code(module)}' if module else ''}"
 
     def place(self, node: Node, *, is_backward: bool = True) -> Place | None:
@@ -418,7 +425,7 @@ def subject(names: Sequence[str], parameters: Iterable[str], verb: str) -> str:
     return f"{capitalized(grouped(names, parameters))} {one if len(names) == 1 else verb}"
 
 
-def them(names: Sequence[str]) -> str:
+def them(names: Sequence[object]) -> str:
     """``it`` or ``them``."""
     return "it" if len(names) == 1 else "them"
 

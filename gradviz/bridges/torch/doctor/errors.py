@@ -11,11 +11,11 @@ import msgspec
 import torch
 
 from ....program.code_line import CodeLine, line_at
-from ....program.errors import code, listed
+from ....program.errors import code, count_of, listed
 from ..capture import Module
 from ..flow import INSIDE, variables_of
-from ..graph import Tensor, is_function
-from .case import Case, in_line, line_of, where
+from ..graph import Tensor
+from .case import Case, in_line, where
 from .damage import freed, overwritten
 from .diagnosis import Finding
 from .no_gradient import parameters_without
@@ -230,16 +230,18 @@ def _own_backward(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator
     """A Function of the user's gave back what does not fit."""
     match = re.search(r"(?:Function )?(\w+?)Backward\w* returned", scene.message)
     name = match[1] if match else ""
-    line = None
-    if case is not None and case.graph is not None:
-        nodes = [one for one in case.graph.nodes if is_function(one) and one.name() == f"{name}Backward"]
-        line = line_of(nodes[0]._forward_cls.backward) if nodes else None  # type: ignore[attr-defined]
-    line = line or scene.line
+    nodes = [] if case is None or case.graph is None else case.graph.nodes
+    line = next((case.rule_line(one) for one in nodes if case and one.name() == f"{name}Backward"), None) or scene.line
     got = re.search(r"at index (\d+) - (.*)", scene.message)
-    how = f"for its input {got[1]}: {got[2].strip().rstrip('.')}" if got else first_sentence(scene.message)
+    counts = re.search(r"expected (\d+), got (\d+)", scene.message)
+    how = "a gradient that does not fit"
+    if got:
+        how = f"a gradient that does not fit for its input {got[1]}: {got[2].strip().rstrip('.')}"
+    elif counts:
+        how = f"{count_of(int(counts[2]), 'gradient')}, and forward has {count_of(int(counts[1]), 'input')}"
     found = meaning.found(
         scene,
-        f"The backward of {code(name or 'a Function')}{where(line)} returns a gradient that does not fit {how}.",
+        f"The backward of {code(name) if name else 'a Function'}{where(line)} returns {how}.",
         "Return one gradient for each input of forward, of that input's shape, and None where there is none.",
         "Where forward broadcasts, sum over what was broadcast: grad.sum_to_size(x.shape).",
         names=[name] if name else [],

@@ -45,12 +45,15 @@ def hooks(case: Case) -> Iterator[Finding]:
 
 
 def _hooked(case: Case) -> Iterator[Finding]:
-    """After a pass: the parameters that have hooks; whether these have changed something is not known any more."""
-    for name, one in case.parameters.items():
-        for function in (getattr(one, "_backward_hooks", None) or {}).values() if case.is_over else ():
-            line = line_of(function)
-            sentence = f"A hook{_named(function)}{where(line)} sees the gradient of {code(name)} and may change it."
-            yield Finding("hook", sentence, (name,), line, harm=False)
+    """After a pass: what has hooks; whether these have changed something is not known any more."""
+    if case.graph is None or not case.is_over:
+        return
+    for node in (*case.graph.leaves, *case.graph.nodes):
+        for function in dict.fromkeys(_functions(case, node)):
+            line, name = line_of(function), case.output_name(Output(node, 0))
+            whose = code(name) if name else f"the result of {case.operator(node)}"
+            sentence = f"A hook{_named(function)}{where(line)} sees the gradient of {whose} and may change it."
+            yield Finding("hook", sentence, (name,) if name else (), line, harm=False)
 
 
 def _of_modules(case: Case) -> Iterator[Finding]:

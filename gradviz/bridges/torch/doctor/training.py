@@ -245,11 +245,9 @@ def fails(case: Case) -> Iterator[Finding]:
     node = next((one for one in reversed(case.graph.nodes) if one not in gone), None)
     if told or node is None:
         return
-    backward = getattr(getattr(node, "_forward_cls", None), "backward", None) if is_function(node) else None
-    line = line_of(backward) or case.line(node)
+    line, owner = case.rule_line(node), case.operator(node)
     message = str(case.error).strip().partition("\n")[0].rstrip(".")
     kind = next((kind for kind, words in FAILS if words in message), "fails")
-    owner = code(node.name().removesuffix("Backward")) if backward is not None else case.operator(node)
     if (missing := re.search(r"aten::(\w+)", message)) is not None:
         step = next((step for step in reversed(case.steps) if step.function == missing[1]), None)
         owner, line = code(missing[1]), case.line(step)

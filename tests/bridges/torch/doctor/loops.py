@@ -356,5 +356,14 @@ def set_materialize():
     return _run(Q())
 
 
+def attacked_input():
+    m = MLP().requires_grad_(False)
+    x, y = xy()
+    delta = torch.zeros_like(x, requires_grad=True)
+    with capture(m):
+        loss = F.cross_entropy(m(x + delta), y)
+    return loss, m
+
+
 def lazy_layers():
     return _run(nn.Sequential(nn.LazyLinear(8), nn.ReLU(), nn.LazyLinear(3)))

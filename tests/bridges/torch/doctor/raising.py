@@ -118,6 +118,16 @@ def wrong_shape():
     (Wrong.apply(x) * torch.randn(4, 3)).sum().backward()
 
 
+class TooFew(Wrong):
+    @staticmethod
+    def forward(ctx, x, factor):
+        return x * factor
+
+
+def wrong_count():
+    TooFew.apply(torch.ones(3, requires_grad=True), 2).sum().backward()
+
+
 class Mixed(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, w):

@@ -379,3 +379,34 @@ def numpy_function():
         (g,) = torch.autograd.grad(E.apply(x).sum(), x, create_graph=True)
         loss = g.sum()
     return loss, None
+
+
+def norm_of_single_features():
+    class Q(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc1, self.norm, self.out = nn.Linear(6, 1), nn.LayerNorm(1), nn.Linear(1, 3)
+
+        def forward(self, x):
+            h = self.norm(self.fc1(x))
+            return self.out(h)
+
+    return _run(Q())
+
+
+def loss_of_the_input():
+    m = MLP()
+    x, y = xy()
+    with capture(m):
+        logits = m(x)
+        assert logits.requires_grad
+        loss = F.cross_entropy(x[:, :3], y)
+    return loss, m
+
+
+def another_model_called():
+    m, frozen = MLP(), MLP().requires_grad_(False)
+    x, y = xy()
+    with capture(m):
+        loss = F.cross_entropy(frozen(x), y)
+    return loss, m

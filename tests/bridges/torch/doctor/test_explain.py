@@ -24,6 +24,7 @@ ERRORS = {
     "unused_input": ("unused_input", "`y` was not used"),
     "input_without_gradient": ("not_connected", "`x` requires no gradient"),
     "wrong_shape": ("shape", "The backward of `Wrong`"),
+    "wrong_count": ("shape", "returns 1 gradient, and forward has 2 inputs"),
     "wrong_dtype": ("dtype", "different types"),
     "none_of_a_rebuilt_leaf": ("rebuilt", "`w` is no leaf any more"),
     "none_after_a_cast": ("non_leaf", "`w` is no leaf"),

@@ -4,6 +4,7 @@ import inspect
 
 import pytest
 import torch
+from torch.nn import functional as F
 
 import gradviz
 from tests.bridges.torch.doctor import faulty, raising, spelled, spelled_too, spoiled
@@ -131,6 +132,9 @@ SPELLED = {
     "hook_nan": ("nan", "m.fc1.weight.register_hook(lambda g: g /"),
     "gp_no_create": ("double_backward", "g = torch.autograd.grad(out.sum(), x)[0]"),
     "numpy_function": ("double_backward", "(g,) = torch.autograd.grad(E.apply(x).su"),
+    "norm_of_single_features": ("zero", "h = self.norm("),
+    "loss_of_the_input": ("not_connected", "loss = F.cross_entropy(x[:, :3], y)"),
+    "another_model_called": ("not_connected", "loss = F.cross_entropy(frozen(x), y)"),
 }
 """Kind, and the beginning of the line; empty: it is not known."""
 
@@ -251,3 +255,41 @@ def test_what_is_no_module_is_refused():
     loss, _ = faulty.detached()
     with pytest.raises(TypeError, match="str is none"):
         gradviz.diagnose(loss, "model")
+
+
+def zeroed(gradient):
+    return gradient * 0
+
+
+@pytest.mark.parametrize("is_after", [False, True])
+def test_a_hook_that_makes_gradients_zero_is_told_before_and_after(is_after):
+    model, (x, y) = faulty.Two(), faulty.data()
+    with gradviz.torch.capture(model):
+        h = model.encoder(x)
+        h.register_hook(zeroed)
+        loss = F.cross_entropy(model.head(h), y)
+    if is_after:
+        loss.backward()
+    zero, hook = gradviz.diagnose(loss, model).findings
+    assert (zero.kind, zero.harm, set(zero.names)) == ("zero", False, set(ENCODER))
+    assert ("why is not known" if is_after else "a hook `zeroed` (test_faults.py:") in zero.sentence
+    assert (hook.kind, hook.names, hook.line.text) == ("hook", ("h",), "def zeroed(gradient):")
+
+
+class Clip(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clamp(-1, 1)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return torch.zeros_like(grad)
+
+
+def test_a_function_is_called_as_its_class_and_shown_by_its_backward():
+    model, (x, y) = faulty.Two(), faulty.data()
+    with gradviz.torch.capture(model):
+        loss = F.cross_entropy(model.head(Clip.apply(model.encoder(x))), y)
+    (found,) = gradviz.diagnose(loss, model).findings
+    assert "the backward of `Clip` sends only zeros" in found.sentence
+    assert found.line.text == "def backward(ctx, grad):"
