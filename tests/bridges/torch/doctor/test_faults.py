@@ -132,6 +132,7 @@ SPELLED = {
     "hook_nan": ("nan", "m.fc1.weight.register_hook(lambda g: g /"),
     "gp_no_create": ("double_backward", "g = torch.autograd.grad(out.sum(), x)[0]"),
     "numpy_function": ("double_backward", "(g,) = torch.autograd.grad(E.apply(x).su"),
+    "losses_in_a_new_tensor": ("detached", "loss = torch.tensor(losses"),
     "norm_of_single_features": ("zero", "h = self.norm("),
     "loss_of_the_input": ("not_connected", "loss = F.cross_entropy(x[:, :3], y)"),
     "another_model_called": ("not_connected", "loss = F.cross_entropy(frozen(x), y)"),
