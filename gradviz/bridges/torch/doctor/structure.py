@@ -6,12 +6,14 @@ import dis
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from torch.nn import Parameter
+
 from ....program.code_line import CodeLine, line_at
 from ....program.errors import code, count_of
 from ..capture import Module
-from ..flow import is_inside, look_up, storage_of
+from ..flow import Call, is_inside, look_up, storage_of
 from ..graph import Tensor
-from .case import Case, in_line
+from .case import Case, in_line, them
 from .diagnosis import Finding
 
 MOST_ITEMS = 1_000
@@ -157,6 +159,7 @@ def hidden_modules(case: Case) -> Iterator[Finding]:
             line = assigned(module, name)
             yield Finding("module_list", sentence, names, line, ways_out=(f"Write self.{name} = {better}(...).",))
     yield from _called_inside(case, told)
+    yield from _made_inside(case, told)
 
 
 def _are_used(case: Case, tensors: Sequence[Tensor]) -> bool:
@@ -193,6 +196,28 @@ def _called_inside(case: Case, told: set[int]) -> Iterator[Finding]:
                 "not parameters of the model: it is no attribute of a module, so no optimizer changes them."
             )
             yield Finding("module_list", sentence, (name,), line, ways_out=("Make it an attribute of the module.",))
+
+
+def _made_inside(case: Case, told: set[int]) -> Iterator[Finding]:
+    """Parameters that the forward of the model makes: they are new in each call."""
+    own = {id(one) for one in case.parameters.values()}
+    made: dict[Call | None, list[Tensor]] = {}
+    for step in case.steps if case.parameters else ():
+        if not any(module in case.modules for module in step.modules):
+            continue
+        for tensor in {id(one): one for seen in step.writes if (one := seen.ref()) is not None}.values():
+            is_new = isinstance(tensor, Parameter) and tensor.requires_grad and id(tensor) not in (*own, *told)
+            if is_new and _are_used(case, [tensor]):
+                told.add(id(tensor))
+                made.setdefault(step.call, []).append(tensor)
+    for call, tensors in made.items():
+        line = case.line(call)
+        sentence = (
+            f"The {count_of(len(tensors), 'parameter')} of a layer that the forward pass makes{in_line(line)} "
+            f"{'is' if len(tensors) == 1 else 'are'} new in each call, so no optimizer changes {them(tensors)}."
+        )
+        ways_out = ("Make it once, in __init__, as an attribute of the module.",)
+        yield Finding("module_list", sentence, (), line, ways_out=ways_out)
 
 
 def tied_by_data(case: Case) -> Iterator[Finding]:

@@ -367,3 +367,11 @@ def attacked_input():
 
 def lazy_layers():
     return _run(nn.Sequential(nn.LazyLinear(8), nn.ReLU(), nn.LazyLinear(3)))
+
+
+def weights_made_by_a_network():
+    m = nn.Linear(4, 18)
+    x, y = xy()
+    with capture(m):
+        loss = F.cross_entropy(F.linear(x, m(torch.ones(4)).view(3, 6)), y)
+    return loss, m

@@ -390,6 +390,15 @@ def losses_in_a_new_tensor():
     return loss, m
 
 
+def layer_made_in_forward():
+    class Q(MLP):
+        def forward(self, x):
+            extra = nn.Linear(3, 3)
+            return extra(super().forward(x))
+
+    return _run(Q())
+
+
 def norm_of_single_features():
     class Q(nn.Module):
         def __init__(self):

@@ -133,6 +133,7 @@ SPELLED = {
     "gp_no_create": ("double_backward", "g = torch.autograd.grad(out.sum(), x)[0]"),
     "numpy_function": ("double_backward", "(g,) = torch.autograd.grad(E.apply(x).su"),
     "losses_in_a_new_tensor": ("detached", "loss = torch.tensor(losses"),
+    "layer_made_in_forward": ("module_list", "extra = nn.Linear(3, 3)"),
     "norm_of_single_features": ("zero", "h = self.norm("),
     "loss_of_the_input": ("not_connected", "loss = F.cross_entropy(x[:, :3], y)"),
     "another_model_called": ("not_connected", "loss = F.cross_entropy(frozen(x), y)"),
