@@ -128,6 +128,34 @@ def wrong_count():
     TooFew.apply(torch.ones(3, requires_grad=True), 2).sum().backward()
 
 
+def overwritten_by_a_step():
+    x, _ = data()
+    model = Two()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    out = model(x)
+    out.mean().backward(retain_graph=True)
+    optimizer.step()
+    out.square().mean().backward()
+
+
+class Stateful(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell, self.state = nn.GRUCell(6, 4), torch.zeros(5, 4)
+
+    def forward(self, x):
+        self.state = self.cell(x, self.state)
+        return self.state
+
+
+def carried_on():
+    model = Stateful()
+    for _ in range(2):
+        with gradviz.torch.capture(model):
+            loss = model(data()[0]).square().mean()
+        loss.backward()  # here
+
+
 class Mixed(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, w):

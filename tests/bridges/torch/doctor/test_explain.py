@@ -25,6 +25,8 @@ ERRORS = {
     "input_without_gradient": ("not_connected", "`x` requires no gradient"),
     "wrong_shape": ("shape", "The backward of `Wrong`"),
     "wrong_count": ("shape", "returns 1 gradient, and forward has 2 inputs"),
+    "overwritten_by_a_step": ("overwritten", "most likely by an optimizer's step()"),
+    "carried_on": ("freed", "has freed the part of the graph behind `state`"),
     "wrong_dtype": ("dtype", "different types"),
     "none_of_a_rebuilt_leaf": ("rebuilt", "`w` is no leaf any more"),
     "none_after_a_cast": ("non_leaf", "`w` is no leaf"),

@@ -295,3 +295,14 @@ def test_a_function_is_called_as_its_class_and_shown_by_its_backward():
     (found,) = gradviz.diagnose(loss, model).findings
     assert "the backward of `Clip` sends only zeros" in found.sentence
     assert found.line.text == "def backward(ctx, grad):"
+
+
+def test_what_a_loop_does_again_is_told_once():
+    model = torch.nn.Linear(4, 4)
+    with gradviz.torch.capture(model):
+        h = torch.ones(2, 4)
+        for _ in range(3):
+            h = torch.tanh(model(h))
+            h += 1
+    (found,) = gradviz.diagnose(h.sum(), model).findings
+    assert (found.kind, found.line.text) == ("overwritten", "h += 1")
