@@ -365,6 +365,17 @@ def attacked_input():
     return loss, m
 
 
+def attention_of_padded_rows():
+    m = nn.Linear(6, 6)
+    x, _ = xy()
+    pad = torch.zeros(5, 5, dtype=torch.bool)
+    pad[:, 3:] = True
+    with capture(m):
+        p = (m(x) @ m(x).T).masked_fill(pad, float("-inf")).softmax(-1)
+        loss = (p @ m(x)).masked_fill(pad[:, :1], 0).square().mean()
+    return loss, m
+
+
 def lazy_layers():
     return _run(nn.Sequential(nn.LazyLinear(8), nn.ReLU(), nn.LazyLinear(3)))
 

@@ -390,6 +390,22 @@ def losses_in_a_new_tensor():
     return loss, m
 
 
+def attention_of_an_empty_row():
+    class Q(MLP):
+        def forward(self, x, pad):
+            s = (self.fc1(x) @ x.new_ones(8, 5)).masked_fill(pad, float("-inf"))
+            p = s.softmax(-1)
+            return (p @ self.fc2(self.fc1(x))).masked_fill(pad[:, :1], 0)
+
+    m = Q()
+    x, _ = xy()
+    pad = torch.zeros(5, 5, dtype=torch.bool)
+    pad[2] = True
+    with capture(m):
+        loss = m(x, pad).square().mean()
+    return loss, m
+
+
 def layer_made_in_forward():
     class Q(MLP):
         def forward(self, x):

@@ -133,6 +133,7 @@ SPELLED = {
     "gp_no_create": ("double_backward", "g = torch.autograd.grad(out.sum(), x)[0]"),
     "numpy_function": ("double_backward", "(g,) = torch.autograd.grad(E.apply(x).su"),
     "losses_in_a_new_tensor": ("detached", "loss = torch.tensor(losses"),
+    "attention_of_an_empty_row": ("nan", "p = s.softmax(-1)"),
     "layer_made_in_forward": ("module_list", "extra = nn.Linear(3, 3)"),
     "norm_of_single_features": ("zero", "h = self.norm("),
     "loss_of_the_input": ("not_connected", "loss = F.cross_entropy(x[:, :3], y)"),
@@ -306,3 +307,15 @@ def test_what_a_loop_does_again_is_told_once():
             h += 1
     (found,) = gradviz.diagnose(h.sum(), model).findings
     assert (found.kind, found.line.text) == ("overwritten", "h += 1")
+
+
+def test_after_a_pass_all_that_may_have_made_a_nan_is_told():
+    model = torch.nn.Linear(4, 3)
+    with gradviz.torch.capture(model):
+        h = model(torch.ones(1, 4)) / 2
+        loss = ((h - h.mean(0)) / (h.std(0) + 1e-5)).square().mean()
+    loss.backward()
+    (found,) = gradviz.diagnose(loss, model).findings
+    at = f"(test_faults.py:{found.line.number})"
+    assert found.line.text.startswith("loss = ")
+    assert f"most likely `std` {at} or `div` {at} makes NaN or Inf." in found.sentence
