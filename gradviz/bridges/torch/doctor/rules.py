@@ -11,6 +11,7 @@ from .hooks import hooks
 from .no_gradient import frozen, none_sent, parameters_without
 from .no_loss import loss_without
 from .not_finite import not_finite
+from .optimizers import replaced
 from .sizes import sizes
 from .structure import computed_once, hidden_modules, plain_tensors, tied_by_data
 from .training import doubled, fails, no_leaves, not_scalar, second_derivatives
@@ -31,6 +32,7 @@ RULES: tuple[Rule, ...] = (
     plain_tensors,
     hidden_modules,
     tied_by_data,
+    replaced,
     parameters_without,
     none_sent,
     zeros,

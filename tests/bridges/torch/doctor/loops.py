@@ -376,6 +376,32 @@ def attention_of_padded_rows():
     return loss, m
 
 
+def head_replaced_before_the_optimizer():
+    m = MLP()
+    m.fc3 = nn.Linear(8, 3)
+    m.optimizer = torch.optim.SGD(m.parameters(), 0.1)
+    for _ in range(2):
+        loss, _ = _run(m)
+        loss.backward()
+        m.optimizer.step()
+        m.zero_grad()
+    return _run(m)
+
+
+def optimizer_of_the_head_and_a_prompt():
+    m = MLP()
+    m.prompt = [torch.zeros(6, requires_grad=True)]
+    m.optimizer = torch.optim.SGD([*m.fc3.parameters(), *m.prompt], 0.1)
+    x, y = xy()
+    for _ in range(2):
+        F.cross_entropy(m(x + m.prompt[0]), y).backward()
+        m.optimizer.step()
+        m.zero_grad()
+    with capture(m):
+        loss = F.cross_entropy(m(x + m.prompt[0]), y)
+    return loss, m
+
+
 def lazy_layers():
     return _run(nn.Sequential(nn.LazyLinear(8), nn.ReLU(), nn.LazyLinear(3)))
 

@@ -444,3 +444,15 @@ def another_model_called():
     with capture(m):
         loss = F.cross_entropy(frozen(x), y)
     return loss, m
+
+
+def head_replaced():
+    m = MLP()
+    m.optimizer = torch.optim.SGD(m.parameters(), 0.1)
+    m.fc3 = nn.Linear(8, 3)
+    for _ in range(2):
+        loss, _ = _run(m)
+        loss.backward()
+        m.optimizer.step()
+        m.zero_grad()
+    return _run(m)

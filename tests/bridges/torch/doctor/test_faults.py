@@ -138,6 +138,7 @@ SPELLED = {
     "norm_of_single_features": ("zero", "h = self.norm("),
     "loss_of_the_input": ("not_connected", "loss = F.cross_entropy(x[:, :3], y)"),
     "another_model_called": ("not_connected", "loss = F.cross_entropy(frozen(x), y)"),
+    "head_replaced": ("replaced", ""),
 }
 """Kind, and the beginning of the line; empty: it is not known."""
 
