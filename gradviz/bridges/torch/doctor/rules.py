@@ -8,6 +8,7 @@ from .case import Case
 from .damage import freed, overwritten
 from .diagnosis import Finding
 from .hooks import hooks
+from .losses import applied_twice
 from .no_gradient import frozen, none_sent, parameters_without
 from .no_loss import loss_without
 from .not_finite import not_finite
@@ -38,6 +39,7 @@ RULES: tuple[Rule, ...] = (
     zeros,
     doubled,
     sizes,
+    applied_twice,
     hooks,
     frozen,
 )

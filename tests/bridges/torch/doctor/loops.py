@@ -406,6 +406,16 @@ def lazy_layers():
     return _run(nn.Sequential(nn.LazyLinear(8), nn.ReLU(), nn.LazyLinear(3)))
 
 
+def entropy_of_a_policy():
+    m = MLP()
+    x, y = xy()
+    with capture(m):
+        logits = m(x)
+        p, log_p = logits.softmax(-1), logits.log_softmax(-1)
+        loss = F.nll_loss(log_p, y) + 0.01 * (p * log_p).sum(-1).mean()
+    return loss, m
+
+
 def weights_made_by_a_network():
     m = nn.Linear(4, 18)
     x, y = xy()

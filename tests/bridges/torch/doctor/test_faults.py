@@ -261,6 +261,21 @@ def test_what_is_no_module_is_refused():
         gradviz.diagnose(loss, "model")
 
 
+@pytest.mark.parametrize(
+    ("normalized", "loss"),
+    [(torch.softmax, F.cross_entropy), (lambda x, _: torch.sigmoid(x), F.binary_cross_entropy_with_logits)],
+)
+def test_probabilities_where_logits_are_wanted_are_a_remark(normalized, loss):
+    model, (x, _) = faulty.Two(), faulty.data()
+    with gradviz.torch.capture(model):
+        probabilities = normalized(model(x), -1)
+        value = loss(probabilities, torch.ones(5, 3) / 3)
+    (found,) = gradviz.diagnose(value, model).findings
+    assert (found.kind, found.harm) == ("twice", False)
+    assert found.sentence.startswith(f"`{loss.__name__}` in test_faults.py:{found.line.number} takes logits")
+    assert found.line.text == "value = loss(probabilities, torch.ones(5, 3) / 3)"
+
+
 def zeroed(gradient):
     return gradient * 0
 
