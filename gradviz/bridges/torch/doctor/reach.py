@@ -104,7 +104,7 @@ def reach(steps: Sequence[Step], sources: Sequence[Tensor], leads: set[Seen]) ->
             if of(made):
                 continue
             tainted[made] = tainted.get(made, 0) | all_of
-            is_new_leaf = made.is_leaf and made not in (*step.reads, *step.writes)
+            is_new_leaf = made.is_leaf and made not in step.reads
             if made.requires_grad and not is_new_leaf:
                 carried[made] = carried.get(made, 0) | mask
             elif mask and made in leads:

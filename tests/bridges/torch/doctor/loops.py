@@ -320,6 +320,18 @@ def autograd_grad_update():
     return loss, None
 
 
+def moved_towards_an_adapted_copy():
+    m = nn.Linear(6, 3)
+    x, y = xy()
+    with capture(m):
+        w, b = (one.detach().clone().requires_grad_() for one in m.parameters())
+        for _ in range(2):
+            slopes = torch.autograd.grad(F.cross_entropy(F.linear(x, w, b), y), (w, b))
+            w, b = ((one - 0.1 * slope).detach().requires_grad_() for one, slope in zip((w, b), slopes, strict=True))
+        loss = F.cross_entropy(F.linear(x, w, b), y)
+    return loss, None
+
+
 def vmap_func():
     m = MLP()
     x, y = xy()

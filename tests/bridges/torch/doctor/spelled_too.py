@@ -390,6 +390,31 @@ def losses_in_a_new_tensor():
     return loss, m
 
 
+class Written(nn.Module):
+    def __init__(self, write):
+        super().__init__()
+        self.maker, self.target, self.write = nn.Linear(3, 18), nn.Linear(6, 3), write
+
+    def forward(self, x):
+        self.write(self.target.weight, self.maker(x[0, :3]).view(3, 6))
+        return self.target(x)
+
+
+def weights_written_through_data():
+    def write(weight, made):
+        weight.data = made
+
+    return _run(Written(write))
+
+
+def weights_copied_without_gradients():
+    def write(weight, made):
+        with torch.no_grad():
+            weight.copy_(made)
+
+    return _run(Written(write))
+
+
 def attention_of_an_empty_row():
     class Q(MLP):
         def forward(self, x, pad):
