@@ -19,7 +19,7 @@ from .case import Case, in_line, where
 from .damage import freed, overwritten
 from .diagnosis import Finding
 from .no_gradient import parameters_without
-from .no_loss import loss_without
+from .no_loss import loss_without, no_tensor
 from .not_finite import not_finite
 from .rules import Rule
 from .structure import computed_once, hidden_modules, plain_tensors
@@ -249,6 +249,16 @@ def _own_backward(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator
     return (msgspec.structs.replace(one, line=line) for one in found)
 
 
+def _number(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator[Finding]:
+    """backward() of a number: a capture may have seen how it left PyTorch."""
+    found = no_tensor(Case((), (), [frame for frame, _ in scene.frames]), 0.0)
+    seen = [one for one in found if one.line is not None]
+    yield from seen or _says(
+        "backward() is asked of what is no tensor{at}: numbers and arrays have no history.",
+        "Leave item(), float() and numpy() out of the loss: they are for looking at it.",
+    )(meaning, scene, case)
+
+
 def _again(case: Case) -> Iterator[Finding]:
     yield from computed_once(case)
     yield from freed(case, again=True)
@@ -366,10 +376,7 @@ MEANINGS = (
         "detached",
         r"object has no attribute 'backward'",
         (),
-        _says(
-            "backward() is asked of what is no tensor{at}: numbers and arrays have no history.",
-            "Leave item(), float() and numpy() out of the loss: they are for looking at it.",
-        ),
+        _number,
     ),
     Meaning(
         "no_derivative",

@@ -219,6 +219,17 @@ def backward_of_a_number():
     loss.backward()  # here
 
 
+def backward_of_a_sum_of_numbers():
+    x, y = data()
+    model = Two()
+    losses = []
+    with gradviz.torch.capture(model):
+        for _ in range(2):
+            losses.append(F.cross_entropy(model(x), y).item())  # here
+    loss = sum(losses)
+    loss.backward()
+
+
 def zeros_of_none():
     w = torch.ones(3, requires_grad=True)
     w.grad.zero_()  # here

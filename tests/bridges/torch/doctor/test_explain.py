@@ -34,6 +34,7 @@ ERRORS = {
     "no_leaf_for_an_optimizer": ("non_leaf", "A leaf is wanted"),
     "part_of_a_leaf": ("leaf_in_place", "`w` is a leaf"),
     "backward_of_a_number": ("detached", "no tensor"),
+    "backward_of_a_sum_of_numbers": ("detached", "left PyTorch by `item()`"),
     "zeros_of_none": ("unused", "no backward() has come to it"),
     "no_parameters": ("module_list", "`layers`"),
 }
