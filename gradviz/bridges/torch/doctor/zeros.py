@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 from torch.autograd.graph import Node
 
-from ....program.errors import code
-from ..graph import Output, dtype_of, saved_by, type_of
+from ....program.errors import code, listed
+from ..graph import Output, Saved, dtype_of, saved_by, type_of
 from ..origins import Origin
 from .case import Case, each_of, in_line, subject, where
 from .diagnosis import Finding
@@ -156,11 +156,21 @@ def _zero(case: Case, birth: Birth, node: Node, names: Sequence[str]) -> Finding
 
 def _zero_factor(case: Case, node: Node) -> str:
     """That an operator multiplies by zeros, and which, or only that it sends zeros."""
-    for one in saved_by(node):
-        if is_zero(one.tensor) and one.tensor.is_floating_point() and one.name != "bias":
-            name = case.output_name(one.of) if one.of is not None else next(case.sharing(one.tensor), "")
-            return f"{case.operator(node)} multiplies by {code(name) if name else 'something'} that is all zeros"
-    return f"the backward of {case.operator(node)} sends only zeros"
+    kept = [one for one in saved_by(node) if one.tensor.is_floating_point() and one.name != "bias"]
+    factors = [_called(case, one) for one in kept if is_zero(one.tensor)]
+    if not factors:
+        return f"the backward of {case.operator(node)} sends only zeros"
+    are = "are" if len(factors) > 1 else "is"
+    return f"{case.operator(node)} multiplies by {listed(factors)} that {are} all zeros"
+
+
+def _called(case: Case, kept: Saved) -> str:
+    """What an operator has kept, in words."""
+    name = case.output_name(kept.of) if kept.of is not None else ""
+    if name := name or next(case.sharing(kept.tensor), ""):
+        return code(name)
+    is_result = kept.of is not None and case.graph is not None and kept.of.node in case.graph.index
+    return f"what {case.operator(kept.of.node)} returned" if is_result and kept.of is not None else "something"
 
 
 def _of_one(node: Node) -> str:
@@ -206,7 +216,9 @@ def _always(case: Case, found: Sequence[tuple[Node, str]]) -> Iterator[Finding]:
 
 def _unexplained(case: Case, names: list[str]) -> Iterator[Finding]:
     """After a pass: those of zeros while others are not, so that it is not by zero_grad() that they are."""
-    if names and len(names) < len(leaf_gradients(case)) and not _is_done(case):
+    leaves = [case.parameters[name] for name in names if name in case.parameters]
+    # What is sent to a bias may add up to zero.
+    if any(one.dim() > 1 for one in leaves) and len(names) < len(leaf_gradients(case)) and not _is_done(case):
         sentence = f"{subject(names, case.parameters, 'hold')} a gradient of zeros; why is not known after backward()."
         ways_out = ("Call diagnose before backward(): then what made it zero is found.",)
         yield Finding("zero", sentence, tuple(names), harm=False, evidence=each_of(names), ways_out=ways_out)

@@ -297,6 +297,15 @@ def test_a_hook_that_makes_gradients_zero_is_told_before_and_after(is_after):
     assert (hook.kind, hook.names, hook.line.text) == ("hook", ("h",), "def zeroed(gradient):")
 
 
+def test_all_that_is_zero_in_a_layer_is_told():
+    model = faulty.Two()
+    for one in model.parameters():
+        torch.nn.init.zeros_(one)
+    loss, _ = faulty.run(model)
+    (found,) = gradviz.diagnose(loss, model).findings
+    assert "multiplies by what `tanh` returned and `head.weight` that are all zeros" in found.sentence
+
+
 class Clip(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
