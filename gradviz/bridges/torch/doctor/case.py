@@ -32,10 +32,8 @@ MOST_ITEMS = 1_000
 
 
 def _counts(graph: Graph) -> list[tuple[Node, int]]:
-    """How many hold each leaf that is no parameter."""
-    return [
-        (node, sys.getrefcount(leaf)) for node, leaf in graph.leaves.items() if not isinstance(leaf, torch.nn.Parameter)
-    ]
+    """How many hold each leaf."""
+    return [(node, sys.getrefcount(leaf)) for node, leaf in graph.leaves.items()]
 
 
 _FEWEST = max(count for _, count in _counts(Graph([torch.zeros(1, requires_grad=True) * 2])))
@@ -141,9 +139,19 @@ class Case:
         return [] if self.graph is None else list(self.graph.leaves.values())
 
     @cached_property
+    def nobodys(self) -> list[Tensor]:
+        """The parameters that nobody holds."""
+        return [one for one in map(self._leaf, self._nobodys) if isinstance(one, torch.nn.Parameter)]
+
+    def _leaf(self, node: Node) -> Tensor:
+        assert self.graph is not None
+        return self.graph.leaves[node]
+
+    @cached_property
     def only_readers(self) -> list[Node]:
-        """Of each leaf that nobody holds the one operator that reads it."""
-        found = [self.readers(node) for node in self._nobodys]
+        """Of each leaf that nobody holds, and that is no parameter, the one operator that reads it."""
+        own = [node for node in self._nobodys if not isinstance(self._leaf(node), torch.nn.Parameter)]
+        found = [self.readers(node) for node in own]
         return [readers[0] for readers in found if len(readers) == 1]
 
     def readers(self, node: Node) -> list[Node]:
@@ -315,7 +323,7 @@ class Case:
         module = self.origins.get(node, Origin()).module
         step = self.step_of(node) if type_of(node) in INNER else None
         name = step.function if step is not None and step.function.isidentifier() else type_of(node)
-        name = name.removeprefix("torch.")
+        name = name.removeprefix("torch.").removeprefix("native_")
         return f"{code(name)}{f' in {code(module)}' if module else ''}"
 
     def place(self, node: Node, *, is_backward: bool = True) -> Place | None:
@@ -425,7 +433,7 @@ def subject(names: Sequence[str], parameters: Iterable[str], verb: str) -> str:
     return f"{capitalized(grouped(names, parameters))} {one if len(names) == 1 else verb}"
 
 
-def them(names: Sequence[object]) -> str:
+def them(names: Sequence[str]) -> str:
     """``it`` or ``them``."""
     return "it" if len(names) == 1 else "them"
 

@@ -14,7 +14,7 @@ from .no_loss import loss_without
 from .not_finite import not_finite
 from .optimizers import replaced
 from .sizes import sizes
-from .structure import computed_once, hidden_modules, plain_tensors, tied_by_data
+from .structure import computed_once, hidden_modules, made_anew, plain_tensors, tied_by_data
 from .training import doubled, fails, no_leaves, not_scalar, second_derivatives
 from .zeros import zeros
 
@@ -32,6 +32,7 @@ RULES: tuple[Rule, ...] = (
     no_leaves,
     plain_tensors,
     hidden_modules,
+    made_anew,
     tied_by_data,
     replaced,
     parameters_without,

@@ -6,14 +6,12 @@ import dis
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from torch.nn import Parameter
-
 from ....program.code_line import CodeLine, line_at
 from ....program.errors import code, count_of
 from ..capture import Module
 from ..flow import Call, is_inside, look_up, storage_of
 from ..graph import Tensor
-from .case import Case, in_line, them
+from .case import Case, in_line
 from .diagnosis import Finding
 
 MOST_ITEMS = 1_000
@@ -159,7 +157,6 @@ def hidden_modules(case: Case) -> Iterator[Finding]:
             line = assigned(module, name)
             yield Finding("module_list", sentence, names, line, ways_out=(f"Write self.{name} = {better}(...).",))
     yield from _called_inside(case, told)
-    yield from _made_inside(case, told)
 
 
 def _are_used(case: Case, tensors: Sequence[Tensor]) -> bool:
@@ -198,26 +195,21 @@ def _called_inside(case: Case, told: set[int]) -> Iterator[Finding]:
             yield Finding("module_list", sentence, (name,), line, ways_out=("Make it an attribute of the module.",))
 
 
-def _made_inside(case: Case, told: set[int]) -> Iterator[Finding]:
-    """Parameters that the forward of the model makes: they are new in each call."""
-    own = {id(one) for one in case.parameters.values()}
-    made: dict[Call | None, list[Tensor]] = {}
-    for step in case.steps if case.parameters else ():
-        if not any(module in case.modules for module in step.modules):
-            continue
-        for tensor in {id(one): one for seen in step.writes if (one := seen.ref()) is not None}.values():
-            is_new = isinstance(tensor, Parameter) and tensor.requires_grad and id(tensor) not in (*own, *told)
-            if is_new and _are_used(case, [tensor]):
-                told.add(id(tensor))
-                made.setdefault(step.call, []).append(tensor)
-    for call, tensors in made.items():
+def made_anew(case: Case) -> Iterator[Finding]:
+    """Parameters that nobody holds once the loss is there: a forward pass has made them."""
+    made: dict[tuple[Call | None, bool], list[Tensor]] = {}
+    for tensor in case.nobodys if case.parameters else ():
+        writes = [step for step in case.steps if any(one.ref() is tensor for one in step.writes)]
+        is_inside = any(module in case.modules for step in writes for module in step.modules)
+        made.setdefault((writes[0].call if writes else None, is_inside), []).append(tensor)
+    for (call, is_inside), tensors in made.items():
         line = case.line(call)
         sentence = (
-            f"The {count_of(len(tensors), 'parameter')} of a layer that the forward pass makes{in_line(line)} "
-            f"{'is' if len(tensors) == 1 else 'are'} new in each call, so no optimizer changes {them(tensors)}."
+            f"Gradients go to {count_of(len(tensors), 'parameter')} that nobody holds any more: a layer that the "
+            f"forward pass makes{in_line(line)} is new in each call, so no optimizer changes it."
         )
         ways_out = ("Make it once, in __init__, as an attribute of the module.",)
-        yield Finding("module_list", sentence, (), line, ways_out=ways_out)
+        yield Finding("module_list", sentence, (), line, is_inside, ways_out=ways_out)
 
 
 def tied_by_data(case: Case) -> Iterator[Finding]:

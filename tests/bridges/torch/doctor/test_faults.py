@@ -1,6 +1,7 @@
 """Programs with a fault each: the doctor names it, its line and the parameters."""
 
 import inspect
+from contextlib import nullcontext
 
 import pytest
 import torch
@@ -204,8 +205,6 @@ def test_a_hook_that_changes_a_gradient_is_a_remark():
 
 @pytest.mark.parametrize("program", ["detached", "no_grad", "unused", "argmax"])
 def test_without_a_capture_less_is_said_and_nothing_wrong(program, monkeypatch):
-    from contextlib import nullcontext
-
     monkeypatch.setattr(faulty, "capture", lambda *models: nullcontext())
     found = gradviz.diagnose(*getattr(faulty, program)())
     first = found.findings[0]
@@ -304,6 +303,21 @@ def test_all_that_is_zero_in_a_layer_is_told():
     loss, _ = faulty.run(model)
     (found,) = gradviz.diagnose(loss, model).findings
     assert "multiplies by what `tanh` returned and `head.weight` that are all zeros" in found.sentence
+
+
+class Growing(faulty.Two):
+    def forward(self, x):
+        return torch.nn.Linear(3, 3)(super().forward(x))
+
+
+@pytest.mark.parametrize("is_captured", [True, False])
+def test_a_layer_that_forward_makes_is_harm_if_a_capture_has_seen_that(is_captured):
+    model, (x, y) = Growing(), faulty.data()
+    with gradviz.torch.capture(model) if is_captured else nullcontext():
+        loss = F.cross_entropy(model(x), y)
+    (found,) = gradviz.diagnose(loss, model).findings
+    assert (found.kind, found.harm) == ("module_list", is_captured)
+    assert found.sentence.startswith("Gradients go to 2 parameters that nobody holds any more")
 
 
 class Clip(torch.autograd.Function):
