@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from torch.autograd.graph import Node
 
 from ....program.errors import code, listed
-from ..flow import PASSES, Step, look_up, storage_of
+from ..flow import PASSES, Seen, Step, look_up, storage_of
 from ..graph import Raw, Tensor, described, is_freed, kept_by
 from .case import Case, in_line, where
 from .diagnosis import Finding
@@ -154,7 +154,8 @@ def freed(case: Case, *, again: bool = False) -> Iterator[Finding]:
     if not again and next(overwritten(case), None) is not None:
         return  # that has ended the pass that freed a part
     line = case.line(backward)
-    shared = _shared(case) if is_part or is_other else _carried(case)
+    carried = None if is_part or is_other else _carried(case)
+    shared = _shared(case) if is_part or is_other else case.name_seen(carried) if carried is not None else ""
     what = f"the part of the graph behind {code(shared)}" if shared else "the graph" if not is_part else "a part of it"
     if backward is not None and not case.leads.isdisjoint(backward.makes):
         sentence = (
@@ -171,7 +172,10 @@ def freed(case: Case, *, again: bool = False) -> Iterator[Finding]:
         "Say retain_graph=True in the backward() that comes first.",
         "Compute what both share again, or detach() it where no gradient need pass.",
     )
-    yield Finding("freed", sentence, (shared,) if shared else (), line, ways_out=ways_out)
+    maker = case.maker(carried) if carried is not None else None
+    made = case.line(maker) if maker is not None and maker.function else None
+    evidence = (f"{code(shared)} comes from {made}: {made.text}",) if made is not None else ()
+    yield Finding("freed", sentence, (shared,) if shared else (), line, True, evidence, ways_out)
 
 
 def _backward(case: Case) -> Step | None:
@@ -192,15 +196,15 @@ def _is_later(case: Case, backward: Step) -> bool:
     return any(one is not None and one.step > backward.number for one in seen)
 
 
-def _carried(case: Case) -> str:
-    """What the user calls what the last capture was given with a history, as a hidden state of an earlier pass."""
+def _carried(case: Case) -> Seen | None:
+    """What the last capture was given with a history and has a name, as a hidden state of an earlier pass."""
     for one in reversed(case.captures):
         for step in one.flow.steps:
             for seen in step.reads:
                 is_earlier = seen.requires_grad and not seen.is_leaf and seen.step < one.flow.steps[0].number
-                if is_earlier and (name := case.name_seen(seen)):
-                    return name
-    return ""
+                if is_earlier and case.name_seen(seen):
+                    return seen
+    return None
 
 
 def _shared(case: Case) -> str:

@@ -15,7 +15,7 @@ from ....program.errors import code, count_of, listed
 from ..capture import Module
 from ..flow import INSIDE, variables_of
 from ..graph import Tensor
-from .case import Case, in_line, where
+from .case import Case, capitalized, in_line, where
 from .damage import freed, overwritten
 from .diagnosis import Finding
 from .no_gradient import parameters_without
@@ -152,11 +152,17 @@ def _placed(one: Finding, scene: Scene) -> Finding:
     return msgspec.structs.replace(one, line=scene.line)
 
 
-def _says(sentence: str, *ways_out: str) -> Callable[[Meaning, Scene, Case | None], Iterator[Finding]]:
-    """A finding of one sentence, in which {at} is the line and {names} what it speaks of."""
+def _says(
+    sentence: str, *ways_out: str, of: Callable[[Tensor], bool] | None = None
+) -> Callable[[Meaning, Scene, Case | None], Iterator[Finding]]:
+    """A finding of one sentence, in which {at} is the line and {what} the first tensor on it that `of` is true of."""
 
     def plainly(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator[Finding]:
-        return meaning.found(scene, sentence.format(at=in_line(scene.line)), *ways_out)
+        names = [] if of is None else scene.mentioned(lambda one: isinstance(one, Tensor) and of(one))[:1]
+        what = code(names[0]) if names else "a tensor"
+        return meaning.found(
+            scene, capitalized(sentence.format(at=in_line(scene.line), what=what)), *ways_out, names=names
+        )
 
     return plainly
 
@@ -348,9 +354,10 @@ MEANINGS = (
         r"Can't call numpy\(\) on Tensor that requires grad",
         (),
         _says(
-            "An array is asked of a tensor that requires a gradient{at}: arrays have no history.",
+            "{what} requires a gradient, and an array is asked of it{at}: arrays have no history.",
             "To look at it only: x.detach().numpy().",
             "To go on computing, use operations of torch.",
+            of=lambda tensor: tensor.requires_grad,
         ),
     ),
     Meaning(
@@ -367,9 +374,10 @@ MEANINGS = (
         r"Inference tensors cannot|inference tensor",
         (),
         _says(
-            "A tensor that was computed under torch.inference_mode() is used where gradients are needed{at}.",
+            "{what} was computed under torch.inference_mode() and is used where gradients are needed{at}.",
             "Compute it outside of inference mode, or under torch.no_grad().",
             "clone() it outside of inference mode.",
+            of=lambda tensor: tensor.is_inference(),
         ),
     ),
     Meaning(

@@ -193,6 +193,19 @@ def array_of_a_gradient():
     Two()(data()[0]).numpy()  # here
 
 
+def array_of_a_variable():
+    out = Two()(data()[0])
+    out.numpy()  # here
+
+
+def learnt_from_predictions():
+    x, y = data()
+    model = Two()
+    with torch.inference_mode():
+        h = model.encoder(x)
+    F.cross_entropy(model.head(h), y).backward()  # here
+
+
 def no_leaf_for_an_optimizer():
     torch.optim.SGD([torch.ones(3, requires_grad=True) * 2], 0.1)  # here
 
