@@ -203,6 +203,20 @@ def test_a_hook_that_changes_a_gradient_is_a_remark():
     assert found.is_healthy
 
 
+def cut_in_place(gradient):
+    gradient.clamp_(-1e-9, 1e-9)
+
+
+def test_a_hook_that_writes_into_a_gradient_is_a_remark():
+    model = faulty.Two()
+    model.head.weight.register_hook(cut_in_place)
+    model.encoder.weight.register_hook(lambda gradient: print(gradient.norm()))
+    loss, _ = faulty.run(model)
+    (hook,) = gradviz.diagnose(loss, model).findings
+    assert (hook.harm, hook.names, hook.line.text) == (False, ("head.weight",), "def cut_in_place(gradient):")
+    assert hook.sentence.endswith("changes the gradient of `head.weight` in place.")
+
+
 @pytest.mark.parametrize("program", ["detached", "no_grad", "unused", "argmax"])
 def test_without_a_capture_less_is_said_and_nothing_wrong(program, monkeypatch):
     monkeypatch.setattr(faulty, "capture", lambda *models: nullcontext())
