@@ -20,6 +20,8 @@ from .reach import reads_gradient
 
 ZEROES = {"zero_", "fill_", "_foreach_zero_", "__setitem__", "copy_", "zeros_"}
 BACKWARD = {"backward", "autograd.backward"}
+TELLING = {*BACKWARD, "grad=", "zero_grad", "step"}
+"""Calls that tell of gradients piling up though they may write into nothing that is seen."""
 
 
 def doubled(case: Case) -> Iterator[Finding]:
@@ -30,7 +32,8 @@ def doubled(case: Case) -> Iterator[Finding]:
     if not holds:
         return
     after = next((step for step in reversed(case.steps) if step.function in BACKWARD and _is_of(case, step)), None)
-    before = [step for step in case.steps if after is None or step.number < after.number]
+    telling = [step for step in case.steps if step.writes or step.function in TELLING]
+    before = [step for step in telling if after is None or step.number < after.number]
     stale = _piled_up(before, holds, is_over=case.is_over, is_seen=after is not None or not case.is_over)
     if stale:
         line = case.line(_stepped(before, holds[stale[0]]))
