@@ -398,7 +398,7 @@ def _before(case: Case, node: Node, made: Tensor, results: dict[Output, Tensor])
     ordered = [one for one in case.graph.nodes if one in candidates]
     if len(ordered) == 1:
         return Forward(node, made)
-    shown = [] if case.is_over else [one for one in ordered if _is_dangerous(one)]
+    shown = [one for one in ordered if _is_of_nothing(one) or (not case.is_over and _is_dangerous(one))]
     if shown:
         return Forward(shown[0], made if shown[0] is node else None)
     in_half = [one for one in ordered if dtype_of(Output(one, 0)) == torch.float16 and type_of(one) != "to_copy"]
@@ -417,6 +417,11 @@ def _is_by_a_number(case: Case, node: Node) -> bool:
     """Whether a call divides by a number of the program."""
     step = case.step_of(node)
     return type_of(node) == "div" and step is not None and len(step.reads) < 2
+
+
+def _is_of_nothing(node: Node) -> bool:
+    """Whether it is the mean of an empty tensor."""
+    return type_of(node) == "mean" and getattr(node, "_saved_self_sym_numel", 1) == 0
 
 
 def _is_dangerous(node: Node) -> bool:

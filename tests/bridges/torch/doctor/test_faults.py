@@ -136,6 +136,7 @@ SPELLED = {
     "losses_in_a_new_tensor": ("detached", "loss = torch.tensor(losses"),
     "weights_written_through_data": ("detached", "weight.data = made"),
     "weights_copied_without_gradients": ("no_grad", "weight.copy_(made)"),
+    "mean_of_an_empty_class": ("nan", "means = torch.stack("),
     "attention_of_an_empty_row": ("nan", "p = s.softmax(-1)"),
     "layer_made_in_forward": ("module_list", "extra = nn.Linear(3, 3)"),
     "norm_of_single_features": ("zero", "h = self.norm("),
