@@ -174,7 +174,8 @@ def freed(case: Case, *, again: bool = False) -> Iterator[Finding]:
     )
     maker = case.maker(carried) if carried is not None else None
     made = case.line(maker) if maker is not None and maker.function else None
-    evidence = (f"{code(shared)} comes from {made}: {made.text}",) if made is not None else ()
+    what = code(shared) if shared else "What this pass was given of an earlier one"
+    evidence = (f"{what} comes from {made}: {made.text}",) if made is not None else ()
     yield Finding("freed", sentence, (shared,) if shared else (), line, True, evidence, ways_out)
 
 
@@ -197,14 +198,15 @@ def _is_later(case: Case, backward: Step) -> bool:
 
 
 def _carried(case: Case) -> Seen | None:
-    """What the last capture was given with a history and has a name, as a hidden state of an earlier pass."""
-    for one in reversed(case.captures):
-        for step in one.flow.steps:
-            for seen in step.reads:
-                is_earlier = seen.requires_grad and not seen.is_leaf and seen.step < one.flow.steps[0].number
-                if is_earlier and case.name_seen(seen):
-                    return seen
-    return None
+    """What the last capture was given with a history, as a hidden state of an earlier pass; rather what has a name."""
+    found = [
+        seen
+        for one in case.captures[-1:]
+        for step in one.flow.steps
+        for seen in step.reads
+        if seen.requires_grad and not seen.is_leaf and seen.step < one.flow.steps[0].number
+    ]
+    return next(filter(case.name_seen, found), found[0] if found else None)
 
 
 def _shared(case: Case) -> str:
