@@ -157,7 +157,7 @@ def _zero(case: Case, birth: Birth, node: Node, names: Sequence[str]) -> Finding
 def _zero_factor(case: Case, node: Node) -> str:
     """That an operator multiplies by zeros, and which, or only that it sends zeros."""
     kept = [one for one in saved_by(node) if one.tensor.is_floating_point() and one.name != "bias"]
-    factors = [_called(case, one) for one in kept if is_zero(one.tensor)]
+    factors = list(dict.fromkeys(_called(case, one) for one in kept if is_zero(one.tensor)))
     if not factors:
         return f"the backward of {case.operator(node)} sends only zeros"
     are = "are" if len(factors) > 1 else "is"
