@@ -287,7 +287,7 @@ def storage_of(tensor: Tensor) -> int:
     """The address of what a tensor keeps its elements in; 0: none."""
     try:
         return tensor.untyped_storage().data_ptr()
-    except (RuntimeError, NotImplementedError):
+    except (RuntimeError, NotImplementedError, ValueError):  # the last of a parameter that has no shape yet
         return 0
 
 

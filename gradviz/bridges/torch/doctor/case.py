@@ -19,7 +19,7 @@ from ....program.code_line import CodeLine, line_at, stored
 from ....program.errors import code, listed
 from ..capture import REMEMBERED, Module, capture, captures, tensors_on, whole
 from ..flow import Call, Seen, Step, look_up, sources_of, storage_of, variables_of
-from ..graph import Graph, Output, Tensor, described, is_freed, number_of, output_of, type_of
+from ..graph import Graph, Output, Tensor, described, function_of, is_freed, number_of, output_of, type_of
 from ..instances import instances
 from ..origins import Origin, origins
 from ..run import run
@@ -32,10 +32,8 @@ MOST_ITEMS = 1_000
 
 
 def _counts(graph: Graph) -> list[tuple[Node, int]]:
-    """How many hold each leaf that is no parameter."""
-    return [
-        (node, sys.getrefcount(leaf)) for node, leaf in graph.leaves.items() if not isinstance(leaf, torch.nn.Parameter)
-    ]
+    """How many hold each leaf."""
+    return [(node, sys.getrefcount(leaf)) for node, leaf in graph.leaves.items()]
 
 
 _FEWEST = max(count for _, count in _counts(Graph([torch.zeros(1, requires_grad=True) * 2])))
@@ -43,7 +41,7 @@ _FEWEST = max(count for _, count in _counts(Graph([torch.zeros(1, requires_grad=
 
 
 INNER = {"addmm", "mm", "bmm", "baddbmm", "t", "to_copy", "convolution", "native_layer_norm", "native_batch_norm",
-         "unsafe_view"}  # fmt: skip
+         "unsafe_view", "mkldnn_rnn_layer"}  # fmt: skip
 """Operators that the user's calls are made of and that are called otherwise there."""
 
 
@@ -141,9 +139,19 @@ class Case:
         return [] if self.graph is None else list(self.graph.leaves.values())
 
     @cached_property
+    def nobodys(self) -> list[Tensor]:
+        """The parameters that nobody holds."""
+        return [one for one in map(self._leaf, self._nobodys) if isinstance(one, torch.nn.Parameter)]
+
+    def _leaf(self, node: Node) -> Tensor:
+        assert self.graph is not None
+        return self.graph.leaves[node]
+
+    @cached_property
     def only_readers(self) -> list[Node]:
-        """Of each leaf that nobody holds the one operator that reads it."""
-        found = [self.readers(node) for node in self._nobodys]
+        """Of each leaf that nobody holds, and that is no parameter, the one operator that reads it."""
+        own = [node for node in self._nobodys if not isinstance(self._leaf(node), torch.nn.Parameter)]
+        found = [self.readers(node) for node in own]
         return [readers[0] for readers in found if len(readers) == 1]
 
     def readers(self, node: Node) -> list[Node]:
@@ -304,11 +312,18 @@ class Case:
             at = self.origins.get(at, Origin()).call
         return None if at is None else line_at(*at)
 
+    def rule_line(self, node: Node) -> CodeLine | None:
+        """The line of the backward of a Function of the user's; of another operator that of its call."""
+        function = function_of(node)
+        is_own = function is not None and not function.__module__.startswith("torch.")
+        return (line_of(function.backward) if is_own else None) or self.line(node)  # type: ignore[union-attr]
+
     def operator(self, node: Node) -> str:
         """An operator in words, its module where it is known."""
         module = self.origins.get(node, Origin()).module
         step = self.step_of(node) if type_of(node) in INNER else None
         name = step.function if step is not None and step.function.isidentifier() else type_of(node)
+        name = name.removeprefix("torch.").removeprefix("native_")
         return f"{code(name)}{f' in {code(module)}' if module else ''}"
 
     def place(self, node: Node, *, is_backward: bool = True) -> Place | None:

@@ -50,7 +50,7 @@ CAUSES = (
     ),
     Cause(
         "detached",
-        lambda step, made: step.function == "data",
+        lambda step, made: step.function in ("data", "data="),
         "is cut off by `.data`{at}",
         ("Leave `.data` out: it gives the elements without their history.",),
     ),

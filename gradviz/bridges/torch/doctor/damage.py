@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from torch.autograd.graph import Node
 
 from ....program.errors import code, listed
-from ..flow import PASSES, Step, look_up, storage_of
+from ..flow import PASSES, Seen, Step, look_up, storage_of
 from ..graph import Raw, Tensor, described, is_freed, kept_by
 from .case import Case, in_line, where
 from .diagnosis import Finding
@@ -85,7 +85,8 @@ def _overwritten(case: Case, rows: Sequence[tuple[Node, Raw, Step | None]]) -> F
     name = names[0]
     called = code(name) if name else f"A tensor of {described(raw.tensor)}"
     line = case.line(writer)
-    by = f" by {_by(writer)}" if writer is not None else ""
+    is_step = writer.function == "step" if writer is not None else _is_optimized(case, raw.tensor)
+    by = f" by {_by(writer)}" if writer is not None else ", most likely by an optimizer's step()," if is_step else ""
     needs = dict.fromkeys(f"{case.operator(one)}{where(case.line(one))}" for one, _, _ in rows)
     need = listed(list(needs)[:MOST_SHOWN])
     after = f"after {need} kept it for the backward pass"
@@ -95,15 +96,21 @@ def _overwritten(case: Case, rows: Sequence[tuple[Node, Raw, Step | None]]) -> F
         f"Make a new tensor in place of writing into {called if name else 'it'}: y = x + 1, not x += 1 or x.add_(1).",
         "Write into a copy: clone() it first.",
     ]
-    if writer is not None and writer.function == "step":
+    if is_step:
         ways_out = [
             "Call step() after every backward() that needs the old values.",
             "Compute the forward pass again after step().",
+            "What an earlier pass has left, such as a hidden state, detach() before it is read again.",
         ]
     hint = "A capture around the forward pass tells which line writes: with gradviz.torch.capture(): ..."
     evidence = (hint,) if line is None else ()
     place = case.place(rows[-1][0])
     return Finding("overwritten", sentence, tuple(filter(None, names)), line, True, evidence, tuple(ways_out), place)
+
+
+def _is_optimized(case: Case, tensor: Tensor) -> bool:
+    """Whether a tensor lies in the memory of what an optimizer holds."""
+    return any(id(one) in case.optimized and storage_of(one) == storage_of(tensor) for one in case.leaves)
 
 
 def _by(step: Step) -> str:
@@ -147,7 +154,8 @@ def freed(case: Case, *, again: bool = False) -> Iterator[Finding]:
     if not again and next(overwritten(case), None) is not None:
         return  # that has ended the pass that freed a part
     line = case.line(backward)
-    shared = _shared(case) if is_part or is_other else ""
+    carried = None if is_part or is_other else _carried(case)
+    shared = _shared(case) if is_part or is_other else case.name_seen(carried) if carried is not None else ""
     what = f"the part of the graph behind {code(shared)}" if shared else "the graph" if not is_part else "a part of it"
     if backward is not None and not case.leads.isdisjoint(backward.makes):
         sentence = (
@@ -164,7 +172,11 @@ def freed(case: Case, *, again: bool = False) -> Iterator[Finding]:
         "Say retain_graph=True in the backward() that comes first.",
         "Compute what both share again, or detach() it where no gradient need pass.",
     )
-    yield Finding("freed", sentence, (shared,) if shared else (), line, ways_out=ways_out)
+    maker = case.maker(carried) if carried is not None else None
+    made = case.line(maker) if maker is not None and maker.function else None
+    what = code(shared) if shared else "What this pass was given of an earlier one"
+    evidence = (f"{what} comes from {made}: {made.text}",) if made is not None else ()
+    yield Finding("freed", sentence, (shared,) if shared else (), line, True, evidence, ways_out)
 
 
 def _backward(case: Case) -> Step | None:
@@ -183,6 +195,18 @@ def _is_later(case: Case, backward: Step) -> bool:
     """Whether the loss was computed after a backward pass, on what that had freed."""
     seen = [look_up(root) for root in case.roots]
     return any(one is not None and one.step > backward.number for one in seen)
+
+
+def _carried(case: Case) -> Seen | None:
+    """What the last capture was given with a history, as a hidden state of an earlier pass; rather what has a name."""
+    found = [
+        seen
+        for one in case.captures[-1:]
+        for step in one.flow.steps
+        for seen in step.reads
+        if seen.requires_grad and not seen.is_leaf and seen.step < one.flow.steps[0].number
+    ]
+    return next(filter(case.name_seen, found), found[0] if found else None)
 
 
 def _shared(case: Case) -> str:

@@ -72,8 +72,11 @@ class Diagnosis(Answer, frozen=True, dict=True):
 
     @classmethod
     def of(cls, findings: Iterable[Finding], summary: str, record: Callable[[], Cursor] | None = None) -> Diagnosis:
-        """A diagnosis, and what records the pass that it is about: at once where that shows what is harmful."""
-        ordered = sorted(findings, key=lambda one: not one.harm)
+        """A diagnosis, and what records the pass that it is about: at once where that shows what is harmful.
+
+        What is found several times in the same words, as in a loop, is told once.
+        """
+        ordered = sorted({one.sentence: one for one in findings}.values(), key=lambda one: not one.harm)
         session = None
         if record is not None and any(one.harm and one.place is not None for one in ordered):
             with suppress(GradvizError):

@@ -11,15 +11,15 @@ import msgspec
 import torch
 
 from ....program.code_line import CodeLine, line_at
-from ....program.errors import code, listed
+from ....program.errors import code, count_of, listed
 from ..capture import Module
 from ..flow import INSIDE, variables_of
-from ..graph import Tensor, is_function
-from .case import Case, in_line, line_of, where
+from ..graph import Tensor
+from .case import Case, capitalized, in_line, where
 from .damage import freed, overwritten
 from .diagnosis import Finding
 from .no_gradient import parameters_without
-from .no_loss import loss_without
+from .no_loss import loss_without, no_tensor
 from .not_finite import not_finite
 from .rules import Rule
 from .structure import computed_once, hidden_modules, plain_tensors
@@ -152,11 +152,17 @@ def _placed(one: Finding, scene: Scene) -> Finding:
     return msgspec.structs.replace(one, line=scene.line)
 
 
-def _says(sentence: str, *ways_out: str) -> Callable[[Meaning, Scene, Case | None], Iterator[Finding]]:
-    """A finding of one sentence, in which {at} is the line and {names} what it speaks of."""
+def _says(
+    sentence: str, *ways_out: str, of: Callable[[Tensor], bool] | None = None
+) -> Callable[[Meaning, Scene, Case | None], Iterator[Finding]]:
+    """A finding of one sentence, in which {at} is the line and {what} the first tensor on it that `of` is true of."""
 
     def plainly(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator[Finding]:
-        return meaning.found(scene, sentence.format(at=in_line(scene.line)), *ways_out)
+        names = [] if of is None else scene.mentioned(lambda one: isinstance(one, Tensor) and of(one))[:1]
+        what = code(names[0]) if names else "a tensor"
+        return meaning.found(
+            scene, capitalized(sentence.format(at=in_line(scene.line), what=what)), *ways_out, names=names
+        )
 
     return plainly
 
@@ -230,21 +236,33 @@ def _own_backward(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator
     """A Function of the user's gave back what does not fit."""
     match = re.search(r"(?:Function )?(\w+?)Backward\w* returned", scene.message)
     name = match[1] if match else ""
-    line = None
-    if case is not None and case.graph is not None:
-        nodes = [one for one in case.graph.nodes if is_function(one) and one.name() == f"{name}Backward"]
-        line = line_of(nodes[0]._forward_cls.backward) if nodes else None  # type: ignore[attr-defined]
-    line = line or scene.line
+    nodes = [] if case is None or case.graph is None else case.graph.nodes
+    line = next((case.rule_line(one) for one in nodes if case and one.name() == f"{name}Backward"), None) or scene.line
     got = re.search(r"at index (\d+) - (.*)", scene.message)
-    how = f"for its input {got[1]}: {got[2].strip().rstrip('.')}" if got else first_sentence(scene.message)
+    counts = re.search(r"expected (\d+), got (\d+)", scene.message)
+    how = "a gradient that does not fit"
+    if got:
+        how = f"a gradient that does not fit for its input {got[1]}: {got[2].strip().rstrip('.')}"
+    elif counts:
+        how = f"{count_of(int(counts[2]), 'gradient')}, and forward has {count_of(int(counts[1]), 'input')}"
     found = meaning.found(
         scene,
-        f"The backward of {code(name or 'a Function')}{where(line)} returns a gradient that does not fit {how}.",
+        f"The backward of {code(name) if name else 'a Function'}{where(line)} returns {how}.",
         "Return one gradient for each input of forward, of that input's shape, and None where there is none.",
         "Where forward broadcasts, sum over what was broadcast: grad.sum_to_size(x.shape).",
         names=[name] if name else [],
     )
     return (msgspec.structs.replace(one, line=line) for one in found)
+
+
+def _number(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator[Finding]:
+    """backward() of a number: a capture may have seen how it left PyTorch."""
+    found = no_tensor(Case((), (), [frame for frame, _ in scene.frames]), 0.0)
+    seen = [one for one in found if one.line is not None]
+    yield from seen or _says(
+        "backward() is asked of what is no tensor{at}: numbers and arrays have no history.",
+        "Leave item(), float() and numpy() out of the loss: they are for looking at it.",
+    )(meaning, scene, case)
 
 
 def _again(case: Case) -> Iterator[Finding]:
@@ -336,9 +354,10 @@ MEANINGS = (
         r"Can't call numpy\(\) on Tensor that requires grad",
         (),
         _says(
-            "An array is asked of a tensor that requires a gradient{at}: arrays have no history.",
+            "{what} requires a gradient, and an array is asked of it{at}: arrays have no history.",
             "To look at it only: x.detach().numpy().",
             "To go on computing, use operations of torch.",
+            of=lambda tensor: tensor.requires_grad,
         ),
     ),
     Meaning(
@@ -355,19 +374,17 @@ MEANINGS = (
         r"Inference tensors cannot|inference tensor",
         (),
         _says(
-            "A tensor that was computed under torch.inference_mode() is used where gradients are needed{at}.",
+            "{what} was computed under torch.inference_mode() and is used where gradients are needed{at}.",
             "Compute it outside of inference mode, or under torch.no_grad().",
             "clone() it outside of inference mode.",
+            of=lambda tensor: tensor.is_inference(),
         ),
     ),
     Meaning(
         "detached",
         r"object has no attribute 'backward'",
         (),
-        _says(
-            "backward() is asked of what is no tensor{at}: numbers and arrays have no history.",
-            "Leave item(), float() and numpy() out of the loss: they are for looking at it.",
-        ),
+        _number,
     ),
     Meaning(
         "no_derivative",

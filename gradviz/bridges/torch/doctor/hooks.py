@@ -34,23 +34,29 @@ def hooks(case: Case) -> Iterator[Finding]:
             if before is not None and one is not None:
                 sent.setdefault(Output(before, slot), []).append(None if one.is_changed else one.tensor)
     for output, terms in sent.items():
-        if output in arrived and _is_changed(terms, arrived[output]):
+        is_in_place = terms == [None] and hook_of(case, output.node)[1] is not None
+        if is_in_place or (output in arrived and _is_changed(terms, arrived[output])):
             name = case.output_name(output)
             hook, line = hook_of(case, output.node)
             whose = f"of {code(name)}" if name else f"of the result of {case.operator(output.node)}"
-            sentence = f"A hook{hook}{where(line)} changes the gradient {whose}."
+            how = " in place" if is_in_place else ""
+            sentence = f"A hook{hook}{where(line)} changes the gradient {whose}{how}."
             names, place = (name,) if name else (), case.place(output.node)
             yield Finding("hook", sentence, names, line, harm=False, place=place)
     yield from _of_modules(case)
 
 
 def _hooked(case: Case) -> Iterator[Finding]:
-    """After a pass: the parameters that have hooks; whether these have changed something is not known any more."""
-    for name, one in case.parameters.items():
-        for function in (getattr(one, "_backward_hooks", None) or {}).values() if case.is_over else ():
-            line = line_of(function)
-            sentence = f"A hook{_named(function)}{where(line)} sees the gradient of {code(name)} and may change it."
-            yield Finding("hook", sentence, (name,), line, harm=False)
+    """After a pass: what has hooks; whether these have changed something is not known any more."""
+    if case.graph is None or not case.is_over:
+        return
+    results = [one for one in _known(case) if getattr(one, "_backward_hooks", None) and one.grad_fn in case.graph.index]
+    for one in {id(one): one for one in (*case.leaves, *results)}.values():
+        for function in (getattr(one, "_backward_hooks", None) or {}).values():
+            line, name = line_of(function), case.name(one)
+            whose = code(name) if name else "a result"
+            sentence = f"A hook{_named(function)}{where(line)} sees the gradient of {whose} and may change it."
+            yield Finding("hook", sentence, (name,) if name else (), line, harm=False)
 
 
 def _of_modules(case: Case) -> Iterator[Finding]:
@@ -113,6 +119,11 @@ def _functions(case: Case, node: Node) -> Iterator[Any]:
 
 def _results(case: Case, node: Node) -> list[Tensor]:
     """The tensors that are known to be the results of an operator."""
+    return [one for one in _known(case) if one.grad_fn is node]
+
+
+def _known(case: Case) -> list[Tensor]:
+    """The tensors that captures have seen made, or that variables hold."""
     values = [one for values in case.variables for one in values.values()]
     seen = [one.ref() for step in case.steps for one in step.makes]
-    return [one for one in (*seen, *values) if isinstance(one, Tensor) and one.grad_fn is node]
+    return [one for one in (*seen, *values) if isinstance(one, Tensor)]

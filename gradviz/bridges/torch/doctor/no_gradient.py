@@ -9,11 +9,15 @@ from torch.autograd.graph import Node
 
 from ....program.errors import code, count_of, listed
 from ..graph import Output, Tensor, is_function
-from .case import Case, capitalized, each_of, grouped, in_line, line_of, subject, them, where
+from .case import Case, capitalized, each_of, grouped, in_line, subject, them, where
 from .causes import GO_ON, Cause, called_by, cause_of, says_of
 from .diagnosis import Finding
+from .no_loss import left_over, loss_line
 from .purpose import hold_another, purpose_of
 from .reach import ABOUT_GRADIENTS, Cut, Reach, reach
+
+MOST_NAMED = 4
+"""Leaves that a sentence names."""
 
 
 def missing(case: Case) -> dict[str, Tensor]:
@@ -204,15 +208,15 @@ def _unknown(case: Case, names: list[str]) -> Finding:
 def _beside(case: Case, trainable: Sequence[str]) -> Finding:
     """A loss that gradients flow from, but not to the model."""
     others = [name for one in case.leaves if (name := case.name(one))]
-    of = f", but only from {listed(list(map(code, others[:4])))}" if others else ""
+    of = f", but only from {listed(list(map(code, others[:MOST_NAMED])))}" if others else ""
     others = [kind.__name__ for each in case.captures for one, kind in each.known if one() not in case.models]
-    beside = f" The module that was called is another one, a {code(others[0])}." if others else ""
+    beside = f" The module that was called is another one, a {code(others[0])}." if others else left_over(case)
     sentence = f"The loss is not connected to the model: it was not computed from any of its parameters{of}.{beside}"
     ways_out = (
         "Compute the loss from what the model returns.",
         "Look whether the model that was called is this one, or a copy.",
     )
-    return Finding("not_connected", sentence, tuple(trainable), ways_out=ways_out)
+    return Finding("not_connected", sentence, tuple(trainable), loss_line(case), ways_out=ways_out)
 
 
 def frozen(case: Case) -> Iterator[Finding]:
@@ -221,10 +225,11 @@ def frozen(case: Case) -> Iterator[Finding]:
     if not names:
         return
     if len(names) == len(case.parameters):
-        others = any(id(one) in case.optimized for one in case.leaves)
         if case.graph is not None:
-            what = f"All {count_of(len(names), 'parameter')} of the model are frozen (requires_grad is False)."
-            yield Finding("frozen", what, tuple(names), harm=case.is_given and not others)
+            what = f"All {count_of(len(names), 'parameter')} of the model are frozen (requires_grad is False)"
+            others = [code(name) for one in case.leaves[:MOST_NAMED] if (name := case.name(one))]
+            to = f": gradients go to {listed(others)} alone" if others else ""
+            yield Finding("frozen", f"{what}{to}.", tuple(names), harm=False)
         return
     sentence = f"{subject(names, case.parameters, 'are')} frozen (requires_grad is False)."
     yield Finding("frozen", sentence, tuple(names), harm=False)
@@ -248,13 +253,11 @@ def none_sent(case: Case) -> Iterator[Finding]:
                     together.setdefault(visit.node, []).append(name)
                 break
     for node, names in together.items():
-        backward = getattr(getattr(node, "_forward_cls", None), "backward", None) if is_function(node) else None
-        line = line_of(backward) or case.line(node)
-        owner = code(node.name().removesuffix("Backward")) if backward is not None else case.operator(node)
-        it = them(names)
-        sentence = f"{subject(names, case.parameters, 'get')} no gradient: the backward of {owner}{where(line)} "
-        sentence += f"returns None for {it}." if backward is not None else f"sends none to {it}."
-        ways_out = ("Return its gradient at that place of what backward returns.",) if backward is not None else ()
+        line, it, is_own = case.rule_line(node), them(names), is_function(node)
+        owner = f"{case.operator(node)}{where(line)}"
+        sentence = f"{subject(names, case.parameters, 'get')} no gradient: the backward of {owner} "
+        sentence += f"returns None for {it}." if is_own else f"sends none to {it}."
+        ways_out = ("Return its gradient at that place of what backward returns.",) if is_own else ()
         yield Finding("none_sent", sentence, tuple(names), line, True, each_of(names), ways_out, case.place(node))
 
 

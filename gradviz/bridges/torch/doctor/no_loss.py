@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
+from ....program.code_line import CodeLine
 from ....program.errors import code, count_of
-from ..flow import LEAVES, Step
+from ..flow import LEAVES, Step, look_up
 from .case import Case, capitalized, in_line
 from .causes import GO_ON, Cause, called_by, cause_of, is_rebuilt, says_of
 from .diagnosis import Finding
@@ -92,6 +93,26 @@ def _exit(case: Case) -> Step | None:
     return own[-1] if own else None
 
 
+def loss_line(case: Case) -> CodeLine | None:
+    """The line that the loss was computed on last; None: no capture saw it."""
+    seen = look_up(case.roots[0])
+    return None if seen is None else case.line(case.maker(seen))
+
+
+def left_over(case: Case) -> str:
+    """What of the model does not lead to the loss, in a sentence; empty: it is not known."""
+    read = {one for step in case.steps for one in step.reads}
+    for step in reversed(case.steps):
+        for made in step.makes if step.function not in ABOUT_GRADIENTS else ():
+            if made.requires_grad and not made.is_leaf and made not in read and made not in case.leads:
+                name = case.name_seen(made)
+                what = code(name) if name else "What is computed from the model"
+                return f" {what}{in_line(case.line(step))} is not used for it."
+    called = {module for step in case.steps for module in step.modules}
+    is_seen = case.saw_loss and case.is_given and called.isdisjoint(case.modules)
+    return " No call of the model was seen." if is_seen else ""
+
+
 def _plain(case: Case, called: str, trainable: Sequence[str]) -> Finding:
     """A loss without a graph of which nothing more was seen."""
     root = case.roots[0]
@@ -111,8 +132,11 @@ def _plain(case: Case, called: str, trainable: Sequence[str]) -> Finding:
     kind = "no_grad" if mode or not torch.is_grad_enabled() else "integer" if "integers or" in why else "not_connected"
     hint = "A capture around the forward pass tells the line: with gradviz.torch.capture(): ..."
     sentence = f"{capitalized(called)} requires no gradient, so backward() fails: {why}."
+    if kind == "not_connected":
+        sentence += left_over(case)
     ways_out = ("Compute it from parameters that require a gradient, outside of torch.no_grad().",)
-    return Finding(kind, sentence, tuple(trainable), None, True, () if case.saw_loss else (hint,), ways_out)
+    line, evidence = loss_line(case), () if case.saw_loss else (hint,)
+    return Finding(kind, sentence, tuple(trainable), line, True, evidence, ways_out)
 
 
 def _all_frozen(case: Case) -> Finding:

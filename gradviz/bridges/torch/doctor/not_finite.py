@@ -109,6 +109,9 @@ UNDEFINED = {"log", "log2", "log10", "log1p", "div", "reciprocal", "sqrt", "rsqr
 GROWS = {"exp", "pow", "var", "std"}
 """Whose result may be beyond the largest number, or the mean of nothing."""
 
+MOST_LIKELY = 3
+"""Operators that are told when more than one may have done it."""
+
 MASKS = {
     "where", "masked_fill", "mul", "index", "masked_select", "index_put", "gather", "slice", "select",
     "copy_slices",
@@ -177,6 +180,8 @@ def _backward(case: Case, birth: Birth, names: Sequence[str]) -> Finding:
         return Finding("nan", sentence + gets, tuple(names), line, place=case.place(node))
     sent = next(one.tensor for one in visit.sent if one is not None and is_not_finite(one.tensor))
     line, type = case.line(node), type_of(node)
+    if (earlier := _left_out(case, node, gets, names)) is not None:
+        return earlier
     if sent.dtype == torch.float16 and not bool(sent.isnan().any()):
         sentence = (
             f"The gradient overflows float16 in the backward of {case.operator(node)}{in_line(line)}: beyond 65504 "
@@ -201,6 +206,26 @@ def _backward(case: Case, birth: Birth, names: Sequence[str]) -> Finding:
         ways_out.append(known.way_out)
     evidence = (f"It sends {_amount(sent)}; what it was given was finite.",)
     return Finding("nan", sentence, tuple(names), line, True, evidence, tuple(ways_out), case.place(node))
+
+
+def _left_out(case: Case, node: Node, gets: str, names: Sequence[str]) -> Finding | None:
+    """What an operator multiplies by, if that was no number in the forward pass already; the loss leaves it out."""
+    factors = [one.tensor for one in saved_by(node) if one.of is not None and one.of.node is not node]
+    if not any(bool(one.isnan().any()) for one in factors):
+        return None
+    birth = _birth(case)
+    if birth is None or birth.result is None or not isinstance(birth.at, Node) or birth.at is node:
+        return None
+    known, line = SINGULAR.get(type_of(birth.at)), case.line(birth.at)
+    why = f": {known.forward}" if known and known.forward else ""
+    sentence = (
+        f"{case.operator(birth.at)} makes {_amount(birth.result)}{in_line(line)}{why}. The loss leaves that out, but "
+        f"the backward of {case.operator(node)}{where(case.line(node))} multiplies by it.{gets}"
+    )
+    evidence = ("It is born in the forward pass; 0 times NaN is NaN.",)
+    ways_out = tuple(filter(None, [known.way_out if known else ""]))
+    place = case.place(birth.at, is_backward=False)
+    return Finding("nan", sentence, tuple(names), line, True, evidence, ways_out, place)
 
 
 def _mask(case: Case, node: Node, most: int = 4) -> Node | None:
@@ -269,6 +294,11 @@ def _forward(case: Case, names: Sequence[str]) -> Finding:
     assert node is not None
     known, operator = SINGULAR.get(type_of(node)), case.operator(node)
     likely = "" if birth.is_sure else "most likely "
+    if birth.others:
+        makers = dict.fromkeys(f"{case.operator(one)}{where(case.line(one))}" for one in (node, *birth.others))
+        sentence = f"The loss is {loss}: most likely {' or '.join(list(makers)[:MOST_LIKELY])} makes NaN or Inf.{gets}"
+        ways_out = ("Call diagnose before backward(): then it is known which.",)
+        return Finding("nan", sentence, tuple(names), at, ways_out=ways_out)
     if dtype_of(Output(node, 0)) == torch.float16 and type_of(node) not in UNDEFINED:
         why = "beyond 65504 there is only Inf"
         sentence = f"The loss is {loss}: {likely}{operator} overflows float16{in_line(at)}, {why}.{gets}"
@@ -293,12 +323,14 @@ class Forward(NamedTuple):
         result: what it returned, if that is known.
         data: what it was given, if that was so already.
         is_sure: whether no other operator can have done it.
+        others: that may have done it as well.
     """
 
     at: Node | Step
     result: Tensor | None = None
     data: Tensor | None = None
     is_sure: bool = True
+    others: Sequence[Node] = ()
 
 
 def _bad_data(case: Case) -> Forward | None:
@@ -366,13 +398,30 @@ def _before(case: Case, node: Node, made: Tensor, results: dict[Output, Tensor])
     ordered = [one for one in case.graph.nodes if one in candidates]
     if len(ordered) == 1:
         return Forward(node, made)
-    shown = [] if case.is_over else [one for one in ordered if _is_dangerous(one)]
+    shown = [one for one in ordered if _is_of_nothing(one) or (not case.is_over and _is_dangerous(one))]
     if shown:
         return Forward(shown[0], made if shown[0] is node else None)
     in_half = [one for one in ordered if dtype_of(Output(one, 0)) == torch.float16 and type_of(one) != "to_copy"]
-    likely = [one for kinds in (UNDEFINED, GROWS) for one in ordered if type_of(one) in kinds]
-    chosen = likely[:1] or in_half[-1:] or ([] if case.is_over else [node])
-    return Forward(chosen[0], is_sure=False) if chosen else None
+    likely = [one for one in ordered if type_of(one) in UNDEFINED | GROWS and not _is_by_a_number(case, one)]
+    likely = [one for one in likely if not _only_grows(one)] or likely
+    chosen = likely or in_half[-1:] or ([] if case.is_over else [node])
+    return Forward(chosen[0], is_sure=False, others=chosen[1:]) if chosen else None
+
+
+def _only_grows(node: Node) -> bool:
+    """Whether it is a square, a cube and so on: seldom what has done it."""
+    return node.name() == "PowBackward0" and cast(Any, node)._saved_exponent >= 1
+
+
+def _is_by_a_number(case: Case, node: Node) -> bool:
+    """Whether a call divides by a number of the program."""
+    step = case.step_of(node)
+    return type_of(node) == "div" and step is not None and len(step.reads) < 2
+
+
+def _is_of_nothing(node: Node) -> bool:
+    """Whether it is the mean of an empty tensor."""
+    return type_of(node) == "mean" and getattr(node, "_saved_self_sym_numel", 1) == 0
 
 
 def _is_dangerous(node: Node) -> bool:

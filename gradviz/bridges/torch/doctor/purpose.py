@@ -10,8 +10,9 @@ import torch
 
 from ....program.errors import code
 from ..capture import Module
-from ..flow import Step, storage_of
+from ..flow import Step, look_up, storage_of
 from .case import Case
+from .reach import slice_of
 
 ON_PURPOSE = {"detach", "detach_", "data"}
 """Calls that somebody writes to keep gradients away; a block without gradients is another way."""
@@ -22,8 +23,8 @@ SPARED = re.compile(r"target|ema|teacher|momentum|shadow|frozen|slow|(^|_)(old|r
 
 def purpose_of(case: Case, step: Step | None, names: Sequence[str]) -> str:
     """Why parameters are kept from gradients on purpose, in a sentence; empty: it looks like a mistake."""
-    if not names or any(name not in case.parameters for name in names):
-        return ""
+    if any(name not in case.parameters for name in names):
+        return "A new leaf is made of it, so this seems to be on purpose." if _becomes_a_leaf(case, step) else ""
     if hold_another(case, names):
         return "They hold the gradient of another loss, so this seems to be on purpose."
     if step is not None and step.is_tracked and step.function not in ON_PURPOSE:
@@ -42,6 +43,12 @@ def purpose_of(case: Case, step: Step | None, names: Sequence[str]) -> str:
     if not module.training and any(model.training for model in case.models):
         return f"{code(path)} is in eval mode while the model is trained, so this seems to be on purpose."
     return ""
+
+
+def _becomes_a_leaf(case: Case, step: Step | None) -> bool:
+    """Whether what a call has made goes into a leaf that gradients go to, as in an inner loop."""
+    leaves = [seen for one in case.leaves if (seen := look_up(one)) is not None]
+    return step is not None and not slice_of(case.steps, leaves).isdisjoint(step.makes)
 
 
 def hold_another(case: Case, names: Sequence[str]) -> bool:
@@ -103,7 +110,7 @@ def _readers_of(case: Case, cut: Step | None) -> Iterator[list[bool]]:
             cut_off.update(step.makes)
     readers: dict[int, list[bool]] = {id(one): [] for one in case.leaves}
     for step in case.steps:
-        if not case.leads.isdisjoint(step.makes):
+        if step is not cut and not case.leads.isdisjoint(step.makes):
             for one in step.reads:
                 if (own := readers.get(id(one.ref()))) is not None:
                     own.append(not cut_off.isdisjoint(step.reads))

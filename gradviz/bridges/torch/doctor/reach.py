@@ -104,7 +104,8 @@ def reach(steps: Sequence[Step], sources: Sequence[Tensor], leads: set[Seen]) ->
             if of(made):
                 continue
             tainted[made] = tainted.get(made, 0) | all_of
-            if made.requires_grad:
+            is_new_leaf = made.is_leaf and made not in step.reads
+            if made.requires_grad and not is_new_leaf:
                 carried[made] = carried.get(made, 0) | mask
             elif mask and made in leads:
                 carrier = next(one for one in step.reads if carrying[one])

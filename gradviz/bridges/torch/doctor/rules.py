@@ -8,11 +8,13 @@ from .case import Case
 from .damage import freed, overwritten
 from .diagnosis import Finding
 from .hooks import hooks
+from .losses import applied_twice
 from .no_gradient import frozen, none_sent, parameters_without
 from .no_loss import loss_without
 from .not_finite import not_finite
+from .optimizers import replaced
 from .sizes import sizes
-from .structure import computed_once, hidden_modules, plain_tensors, tied_by_data
+from .structure import computed_once, hidden_modules, made_anew, plain_tensors, tied_by_data
 from .training import doubled, fails, no_leaves, not_scalar, second_derivatives
 from .zeros import zeros
 
@@ -30,12 +32,15 @@ RULES: tuple[Rule, ...] = (
     no_leaves,
     plain_tensors,
     hidden_modules,
+    made_anew,
     tied_by_data,
+    replaced,
     parameters_without,
     none_sent,
     zeros,
     doubled,
     sizes,
+    applied_twice,
     hooks,
     frozen,
 )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ....program.code_line import CodeLine, line_at
 from ....program.errors import code, count_of
 from ..capture import Module
-from ..flow import is_inside, look_up, storage_of
+from ..flow import Call, is_inside, look_up, storage_of
 from ..graph import Tensor
 from .case import Case, in_line
 from .diagnosis import Finding
@@ -193,6 +193,26 @@ def _called_inside(case: Case, told: set[int]) -> Iterator[Finding]:
                 "not parameters of the model: it is no attribute of a module, so no optimizer changes them."
             )
             yield Finding("module_list", sentence, (name,), line, ways_out=("Make it an attribute of the module.",))
+
+
+def made_anew(case: Case) -> Iterator[Finding]:
+    """Parameters that nobody holds once the loss is there: a forward pass has made them, as a capture can see."""
+    attributes = [one for module in case.modules for _, one in _attributes(module) if isinstance(one, Tensor)]
+    before = {id(_anonymous(case, one)) for one in attributes}
+    made: dict[Call | None, list[Tensor]] = {}
+    for tensor in case.nobodys if case.parameters else ():
+        writes = [step for step in case.steps if any(one.ref() is tensor for one in step.writes)]
+        is_inside = any(module in case.modules for step in writes for module in step.modules)
+        if id(tensor) not in before and (is_inside or not case.steps):
+            made.setdefault(writes[0].call if writes else None, []).append(tensor)
+    for call, tensors in made.items():
+        line = case.line(call)
+        sentence = (
+            f"Gradients go to {count_of(len(tensors), 'parameter')} that nobody holds any more: a layer that the "
+            f"forward pass makes{in_line(line)} is new in each call, so no optimizer changes it."
+        )
+        ways_out = ("Make it once, in __init__, as an attribute of the module.",)
+        yield Finding("module_list", sentence, (), line, bool(case.steps), ways_out=ways_out)
 
 
 def tied_by_data(case: Case) -> Iterator[Finding]:

@@ -20,6 +20,8 @@ from .reach import reads_gradient
 
 ZEROES = {"zero_", "fill_", "_foreach_zero_", "__setitem__", "copy_", "zeros_"}
 BACKWARD = {"backward", "autograd.backward"}
+TELLING = {*BACKWARD, "grad=", "zero_grad", "step"}
+"""Calls that tell of gradients piling up though they may write into nothing that is seen."""
 
 
 def doubled(case: Case) -> Iterator[Finding]:
@@ -30,7 +32,8 @@ def doubled(case: Case) -> Iterator[Finding]:
     if not holds:
         return
     after = next((step for step in reversed(case.steps) if step.function in BACKWARD and _is_of(case, step)), None)
-    before = [step for step in case.steps if after is None or step.number < after.number]
+    telling = [step for step in case.steps if step.writes or step.function in TELLING]
+    before = [step for step in telling if after is None or step.number < after.number]
     stale = _piled_up(before, holds, is_over=case.is_over, is_seen=after is not None or not case.is_over)
     if stale:
         line = case.line(_stepped(before, holds[stale[0]]))
@@ -245,11 +248,9 @@ def fails(case: Case) -> Iterator[Finding]:
     node = next((one for one in reversed(case.graph.nodes) if one not in gone), None)
     if told or node is None:
         return
-    backward = getattr(getattr(node, "_forward_cls", None), "backward", None) if is_function(node) else None
-    line = line_of(backward) or case.line(node)
+    line, owner = case.rule_line(node), case.operator(node)
     message = str(case.error).strip().partition("\n")[0].rstrip(".")
     kind = next((kind for kind, words in FAILS if words in message), "fails")
-    owner = code(node.name().removesuffix("Backward")) if backward is not None else case.operator(node)
     if (missing := re.search(r"aten::(\w+)", message)) is not None:
         step = next((step for step in reversed(case.steps) if step.function == missing[1]), None)
         owner, line = code(missing[1]), case.line(step)

@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 from torch.autograd.graph import Node
 
-from ....program.errors import code
-from ..graph import Output, dtype_of, saved_by, type_of
-from .case import Case, each_of, in_line, subject
+from ....program.errors import code, listed
+from ..graph import Output, Saved, dtype_of, saved_by, type_of
+from ..origins import Origin
+from .case import Case, each_of, in_line, subject, where
 from .diagnosis import Finding
 from .gradients import Birth, births, is_not_finite, is_zero, leaf_gradients
+from .hooks import hook_of
 
 FLAT = {"round", "floor", "ceil", "trunc", "sign", "sgn", "heaviside", "bernoulli"}
 """With the derivative zero everywhere."""
@@ -47,7 +49,8 @@ def zeros(case: Case) -> Iterator[Finding]:
     found = [(node, case.name(leaves[node])) for node, one in leaf_gradients(case).items() if is_zero(one)]
     found = [(node, name) for node, name in found if name]
     if case.notes is None:
-        yield from _always(case, found)
+        likely = list(_always(case, found))
+        yield from likely or _unexplained(case, [name for _, name in found])
         return
     born = births(case, is_zero, every=True)
     by_node: dict[Node, list[str]] = {}
@@ -105,7 +108,11 @@ def _zero(case: Case, birth: Birth, node: Node, names: Sequence[str]) -> Finding
     ways: tuple[str, ...] = ()
     kind, harm = "zero", True
     if birth.how == "hook":
-        why, harm, line = "a hook makes it zero", False, None
+        hook, line = hook_of(case, node)
+        why, harm = f"a hook{hook}{where(line)} makes it zero", False
+    elif type == "BackwardHookFunction":
+        whose = case.origins.get(node, Origin()).module
+        why, harm = f"a backward hook of {code(whose) if whose else 'a module'} makes it zero", False
     elif birth.how == "sum":
         why, harm = "what is sent to it, or to what is computed from it, adds up to zero", False
     elif type in FLAT or getattr(node, "_saved_rounding_mode", None):
@@ -125,6 +132,9 @@ def _zero(case: Case, birth: Birth, node: Node, names: Sequence[str]) -> Finding
             if type in ("relu", "threshold")
             else ("Widen its limits, or leave it out while training.",)
         )
+    elif type == "native_layer_norm" and all(one == 1 for one in getattr(node, "_saved_normalized_shape", (0,))):
+        why = f"{operator}{at} normalizes single elements, and of one element nothing is left"
+        ways = ("Give it the features to normalize over: nn.LayerNorm(features).",)
     elif type in SATURATES and (one_class := _of_one(node)):
         why = f"{operator}{at} goes over {one_class}, and is 1 whatever it is given"
         ways = ("Give softmax the dimension of the classes.", "For a single output use sigmoid.")
@@ -139,17 +149,28 @@ def _zero(case: Case, birth: Birth, node: Node, names: Sequence[str]) -> Finding
         why = f"it underflows in the backward of {operator}{at}, below 6e-8 float16 has only 0"
         ways = HALF
     else:
-        why, harm = f"{_zero_factor(case, node)}{at}", False
+        line = case.rule_line(node)
+        why, harm = f"{_zero_factor(case, node)}{in_line(line)}", False
     return Finding(kind, f"{gets}: {why}.", tuple(names), line, harm, each_of(names), ways, case.place(node))
 
 
 def _zero_factor(case: Case, node: Node) -> str:
     """That an operator multiplies by zeros, and which, or only that it sends zeros."""
-    for one in saved_by(node):
-        if is_zero(one.tensor) and one.tensor.is_floating_point():
-            name = case.output_name(one.of) if one.of is not None else next(case.sharing(one.tensor), "")
-            return f"{case.operator(node)} multiplies by {code(name) if name else 'something'} that is all zeros"
-    return f"the backward of {case.operator(node)} sends only zeros"
+    kept = [one for one in saved_by(node) if one.tensor.is_floating_point() and one.name != "bias"]
+    factors = list(dict.fromkeys(_called(case, one) for one in kept if is_zero(one.tensor)))
+    if not factors:
+        return f"the backward of {case.operator(node)} sends only zeros"
+    are = "are" if len(factors) > 1 else "is"
+    return f"{case.operator(node)} multiplies by {listed(factors)} that {are} all zeros"
+
+
+def _called(case: Case, kept: Saved) -> str:
+    """What an operator has kept, in words."""
+    name = case.output_name(kept.of) if kept.of is not None else ""
+    if name := name or next(case.sharing(kept.tensor), ""):
+        return code(name)
+    is_result = kept.of is not None and case.graph is not None and kept.of.node in case.graph.index
+    return f"what {case.operator(kept.of.node)} returned" if is_result and kept.of is not None else "something"
 
 
 def _of_one(node: Node) -> str:
@@ -191,6 +212,16 @@ def _always(case: Case, found: Sequence[tuple[Node, str]]) -> Iterator[Finding]:
     if not are_biases and not any(one.dim() > 1 and is_zero(one) for one in case.parameters.values()):
         why = "most likely {operator} cuts every element off"
         yield _after(case, "zero", *behind, why, "Call diagnose before backward(): then the operator is found.")
+
+
+def _unexplained(case: Case, names: list[str]) -> Iterator[Finding]:
+    """After a pass: those of zeros while others are not, so that it is not by zero_grad() that they are."""
+    leaves = [case.parameters[name] for name in names if name in case.parameters]
+    # What is sent to a bias may add up to zero.
+    if any(one.dim() > 1 for one in leaves) and len(names) < len(leaf_gradients(case)) and not _is_done(case):
+        sentence = f"{subject(names, case.parameters, 'hold')} a gradient of zeros; why is not known after backward()."
+        ways_out = ("Call diagnose before backward(): then what made it zero is found.",)
+        yield Finding("zero", sentence, tuple(names), harm=False, evidence=each_of(names), ways_out=ways_out)
 
 
 def is_half(node: Node) -> bool:

@@ -320,6 +320,18 @@ def autograd_grad_update():
     return loss, None
 
 
+def moved_towards_an_adapted_copy():
+    m = nn.Linear(6, 3)
+    x, y = xy()
+    with capture(m):
+        w, b = (one.detach().clone().requires_grad_() for one in m.parameters())
+        for _ in range(2):
+            slopes = torch.autograd.grad(F.cross_entropy(F.linear(x, w, b), y), (w, b))
+            w, b = ((one - 0.1 * slope).detach().requires_grad_() for one, slope in zip((w, b), slopes, strict=True))
+        loss = F.cross_entropy(F.linear(x, w, b), y)
+    return loss, None
+
+
 def vmap_func():
     m = MLP()
     x, y = xy()
@@ -354,3 +366,71 @@ def set_materialize():
             return self.fc3(self.fc2(S.apply(self.fc1(x), 2.0)))
 
     return _run(Q())
+
+
+def attacked_input():
+    m = MLP().requires_grad_(False)
+    x, y = xy()
+    delta = torch.zeros_like(x, requires_grad=True)
+    with capture(m):
+        loss = F.cross_entropy(m(x + delta), y)
+    return loss, m
+
+
+def attention_of_padded_rows():
+    m = nn.Linear(6, 6)
+    x, _ = xy()
+    pad = torch.zeros(5, 5, dtype=torch.bool)
+    pad[:, 3:] = True
+    with capture(m):
+        p = (m(x) @ m(x).T).masked_fill(pad, float("-inf")).softmax(-1)
+        loss = (p @ m(x)).masked_fill(pad[:, :1], 0).square().mean()
+    return loss, m
+
+
+def head_replaced_before_the_optimizer():
+    m = MLP()
+    m.fc3 = nn.Linear(8, 3)
+    m.optimizer = torch.optim.SGD(m.parameters(), 0.1)
+    for _ in range(2):
+        loss, _ = _run(m)
+        loss.backward()
+        m.optimizer.step()
+        m.zero_grad()
+    return _run(m)
+
+
+def optimizer_of_the_head_and_a_prompt():
+    m = MLP()
+    m.prompt = [torch.zeros(6, requires_grad=True)]
+    m.optimizer = torch.optim.SGD([*m.fc3.parameters(), *m.prompt], 0.1)
+    x, y = xy()
+    for _ in range(2):
+        F.cross_entropy(m(x + m.prompt[0]), y).backward()
+        m.optimizer.step()
+        m.zero_grad()
+    with capture(m):
+        loss = F.cross_entropy(m(x + m.prompt[0]), y)
+    return loss, m
+
+
+def lazy_layers():
+    return _run(nn.Sequential(nn.LazyLinear(8), nn.ReLU(), nn.LazyLinear(3)))
+
+
+def entropy_of_a_policy():
+    m = MLP()
+    x, y = xy()
+    with capture(m):
+        logits = m(x)
+        p, log_p = logits.softmax(-1), logits.log_softmax(-1)
+        loss = F.nll_loss(log_p, y) + 0.01 * (p * log_p).sum(-1).mean()
+    return loss, m
+
+
+def weights_made_by_a_network():
+    m = nn.Linear(4, 18)
+    x, y = xy()
+    with capture(m):
+        loss = F.cross_entropy(F.linear(x, m(torch.ones(4)).view(3, 6)), y)
+    return loss, m

@@ -118,6 +118,44 @@ def wrong_shape():
     (Wrong.apply(x) * torch.randn(4, 3)).sum().backward()
 
 
+class TooFew(Wrong):
+    @staticmethod
+    def forward(ctx, x, factor):
+        return x * factor
+
+
+def wrong_count():
+    TooFew.apply(torch.ones(3, requires_grad=True), 2).sum().backward()
+
+
+def overwritten_by_a_step():
+    x, _ = data()
+    model = Two()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    out = model(x)
+    out.mean().backward(retain_graph=True)
+    optimizer.step()
+    out.square().mean().backward()
+
+
+class Stateful(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell, self.state = nn.GRUCell(6, 4), torch.zeros(5, 4)
+
+    def forward(self, x):
+        self.state = self.cell(x, self.state)
+        return self.state
+
+
+def carried_on():
+    model = Stateful()
+    for _ in range(2):
+        with gradviz.torch.capture(model):
+            loss = model(data()[0]).square().mean()
+        loss.backward()  # here
+
+
 class Mixed(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, w):
@@ -155,6 +193,19 @@ def array_of_a_gradient():
     Two()(data()[0]).numpy()  # here
 
 
+def array_of_a_variable():
+    out = Two()(data()[0])
+    out.numpy()  # here
+
+
+def learnt_from_predictions():
+    x, y = data()
+    model = Two()
+    with torch.inference_mode():
+        h = model.encoder(x)
+    F.cross_entropy(model.head(h), y).backward()  # here
+
+
 def no_leaf_for_an_optimizer():
     torch.optim.SGD([torch.ones(3, requires_grad=True) * 2], 0.1)  # here
 
@@ -179,6 +230,17 @@ def backward_of_a_number():
     x, y = data()
     loss = F.cross_entropy(Two()(x), y).item()
     loss.backward()  # here
+
+
+def backward_of_a_sum_of_numbers():
+    x, y = data()
+    model = Two()
+    losses = []
+    with gradviz.torch.capture(model):
+        for _ in range(2):
+            losses.append(F.cross_entropy(model(x), y).item())  # here
+    loss = sum(losses)
+    loss.backward()
 
 
 def zeros_of_none():

@@ -379,3 +379,116 @@ def numpy_function():
         (g,) = torch.autograd.grad(E.apply(x).sum(), x, create_graph=True)
         loss = g.sum()
     return loss, None
+
+
+def losses_in_a_new_tensor():
+    m = MLP()
+    x, y = xy()
+    with capture(m):
+        losses = [F.cross_entropy(m(x), y).item() * F.cross_entropy(m(x), y) for _ in range(3)]
+        loss = torch.tensor(losses, requires_grad=True).mean()
+    return loss, m
+
+
+def mean_of_an_empty_class():
+    m = MLP()
+    x, _ = xy()
+    kinds = torch.tensor([0, 0, 2, 2, 2])
+    with capture(m):
+        z = m(x)
+        means = torch.stack([z[kinds == kind].mean(0) for kind in range(3)])
+        loss = (z[:, None] - means).square().mean()
+    return loss, m
+
+
+class Written(nn.Module):
+    def __init__(self, write):
+        super().__init__()
+        self.maker, self.target, self.write = nn.Linear(3, 18), nn.Linear(6, 3), write
+
+    def forward(self, x):
+        self.write(self.target.weight, self.maker(x[0, :3]).view(3, 6))
+        return self.target(x)
+
+
+def weights_written_through_data():
+    def write(weight, made):
+        weight.data = made
+
+    return _run(Written(write))
+
+
+def weights_copied_without_gradients():
+    def write(weight, made):
+        with torch.no_grad():
+            weight.copy_(made)
+
+    return _run(Written(write))
+
+
+def attention_of_an_empty_row():
+    class Q(MLP):
+        def forward(self, x, pad):
+            s = (self.fc1(x) @ x.new_ones(8, 5)).masked_fill(pad, float("-inf"))
+            p = s.softmax(-1)
+            return (p @ self.fc2(self.fc1(x))).masked_fill(pad[:, :1], 0)
+
+    m = Q()
+    x, _ = xy()
+    pad = torch.zeros(5, 5, dtype=torch.bool)
+    pad[2] = True
+    with capture(m):
+        loss = m(x, pad).square().mean()
+    return loss, m
+
+
+def layer_made_in_forward():
+    class Q(MLP):
+        def forward(self, x):
+            extra = nn.Linear(3, 3)
+            return extra(super().forward(x))
+
+    return _run(Q())
+
+
+def norm_of_single_features():
+    class Q(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc1, self.norm, self.out = nn.Linear(6, 1), nn.LayerNorm(1), nn.Linear(1, 3)
+
+        def forward(self, x):
+            h = self.norm(self.fc1(x))
+            return self.out(h)
+
+    return _run(Q())
+
+
+def loss_of_the_input():
+    m = MLP()
+    x, y = xy()
+    with capture(m):
+        logits = m(x)
+        assert logits.requires_grad
+        loss = F.cross_entropy(x[:, :3], y)
+    return loss, m
+
+
+def another_model_called():
+    m, frozen = MLP(), MLP().requires_grad_(False)
+    x, y = xy()
+    with capture(m):
+        loss = F.cross_entropy(frozen(x), y)
+    return loss, m
+
+
+def head_replaced():
+    m = MLP()
+    m.optimizer = torch.optim.SGD(m.parameters(), 0.1)
+    m.fc3 = nn.Linear(8, 3)
+    for _ in range(2):
+        loss, _ = _run(m)
+        loss.backward()
+        m.optimizer.step()
+        m.zero_grad()
+    return _run(m)

@@ -24,13 +24,19 @@ ERRORS = {
     "unused_input": ("unused_input", "`y` was not used"),
     "input_without_gradient": ("not_connected", "`x` requires no gradient"),
     "wrong_shape": ("shape", "The backward of `Wrong`"),
+    "wrong_count": ("shape", "returns 1 gradient, and forward has 2 inputs"),
+    "overwritten_by_a_step": ("overwritten", "most likely by an optimizer's step()"),
+    "carried_on": ("freed", "has freed the part of the graph behind `state`"),
     "wrong_dtype": ("dtype", "different types"),
     "none_of_a_rebuilt_leaf": ("rebuilt", "`w` is no leaf any more"),
     "none_after_a_cast": ("non_leaf", "`w` is no leaf"),
     "array_of_a_gradient": ("detached", "arrays have no history"),
+    "array_of_a_variable": ("detached", "`out` requires a gradient, and an array is asked of it"),
+    "learnt_from_predictions": ("no_grad", "`h` was computed under torch.inference_mode()"),
     "no_leaf_for_an_optimizer": ("non_leaf", "A leaf is wanted"),
     "part_of_a_leaf": ("leaf_in_place", "`w` is a leaf"),
     "backward_of_a_number": ("detached", "no tensor"),
+    "backward_of_a_sum_of_numbers": ("detached", "left PyTorch by `item()`"),
     "zeros_of_none": ("unused", "no backward() has come to it"),
     "no_parameters": ("module_list", "`layers`"),
 }
@@ -59,6 +65,11 @@ def test_an_error_is_explained(program):
     assert first.ways_out
     if (line := line_of(program)) is not None:
         assert first.line.text == line
+
+
+def test_what_was_carried_on_is_told_with_the_line_that_made_it():
+    (found,) = gradviz.explain(raised("carried_on")).findings
+    assert any(one.endswith(": self.state = self.cell(x, self.state)") for one in found.evidence)
 
 
 @pytest.mark.parametrize("program", ["shapes_that_do_not_fit", "types_that_do_not_fit", "a_key"])

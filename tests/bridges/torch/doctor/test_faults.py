@@ -1,9 +1,11 @@
 """Programs with a fault each: the doctor names it, its line and the parameters."""
 
 import inspect
+from contextlib import nullcontext
 
 import pytest
 import torch
+from torch.nn import functional as F
 
 import gradviz
 from tests.bridges.torch.doctor import faulty, raising, spelled, spelled_too, spoiled
@@ -131,6 +133,16 @@ SPELLED = {
     "hook_nan": ("nan", "m.fc1.weight.register_hook(lambda g: g /"),
     "gp_no_create": ("double_backward", "g = torch.autograd.grad(out.sum(), x)[0]"),
     "numpy_function": ("double_backward", "(g,) = torch.autograd.grad(E.apply(x).su"),
+    "losses_in_a_new_tensor": ("detached", "loss = torch.tensor(losses"),
+    "weights_written_through_data": ("detached", "weight.data = made"),
+    "weights_copied_without_gradients": ("no_grad", "weight.copy_(made)"),
+    "mean_of_an_empty_class": ("nan", "means = torch.stack("),
+    "attention_of_an_empty_row": ("nan", "p = s.softmax(-1)"),
+    "layer_made_in_forward": ("module_list", "extra = nn.Linear(3, 3)"),
+    "norm_of_single_features": ("zero", "h = self.norm("),
+    "loss_of_the_input": ("not_connected", "loss = F.cross_entropy(x[:, :3], y)"),
+    "another_model_called": ("not_connected", "loss = F.cross_entropy(frozen(x), y)"),
+    "head_replaced": ("replaced", ""),
 }
 """Kind, and the beginning of the line; empty: it is not known."""
 
@@ -192,10 +204,22 @@ def test_a_hook_that_changes_a_gradient_is_a_remark():
     assert found.is_healthy
 
 
+def cut_in_place(gradient):
+    gradient.clamp_(-1e-9, 1e-9)
+
+
+def test_a_hook_that_writes_into_a_gradient_is_a_remark():
+    model = faulty.Two()
+    model.head.weight.register_hook(cut_in_place)
+    model.encoder.weight.register_hook(lambda gradient: print(gradient.norm()))
+    loss, _ = faulty.run(model)
+    (hook,) = gradviz.diagnose(loss, model).findings
+    assert (hook.harm, hook.names, hook.line.text) == (False, ("head.weight",), "def cut_in_place(gradient):")
+    assert hook.sentence.endswith("changes the gradient of `head.weight` in place.")
+
+
 @pytest.mark.parametrize("program", ["detached", "no_grad", "unused", "argmax"])
 def test_without_a_capture_less_is_said_and_nothing_wrong(program, monkeypatch):
-    from contextlib import nullcontext
-
     monkeypatch.setattr(faulty, "capture", lambda *models: nullcontext())
     found = gradviz.diagnose(*getattr(faulty, program)())
     first = found.findings[0]
@@ -251,3 +275,103 @@ def test_what_is_no_module_is_refused():
     loss, _ = faulty.detached()
     with pytest.raises(TypeError, match="str is none"):
         gradviz.diagnose(loss, "model")
+
+
+@pytest.mark.parametrize(
+    ("normalized", "loss"),
+    [(torch.softmax, F.cross_entropy), (lambda x, _: torch.sigmoid(x), F.binary_cross_entropy_with_logits)],
+)
+def test_probabilities_where_logits_are_wanted_are_a_remark(normalized, loss):
+    model, (x, _) = faulty.Two(), faulty.data()
+    with gradviz.torch.capture(model):
+        probabilities = normalized(model(x), -1)
+        value = loss(probabilities, torch.ones(5, 3) / 3)
+    (found,) = gradviz.diagnose(value, model).findings
+    assert (found.kind, found.harm) == ("twice", False)
+    assert found.sentence.startswith(f"`{loss.__name__}` in test_faults.py:{found.line.number} takes logits")
+    assert found.line.text == "value = loss(probabilities, torch.ones(5, 3) / 3)"
+
+
+def zeroed(gradient):
+    return gradient * 0
+
+
+@pytest.mark.parametrize("is_after", [False, True])
+def test_a_hook_that_makes_gradients_zero_is_told_before_and_after(is_after):
+    model, (x, y) = faulty.Two(), faulty.data()
+    with gradviz.torch.capture(model):
+        h = model.encoder(x)
+        h.register_hook(zeroed)
+        loss = F.cross_entropy(model.head(h), y)
+    if is_after:
+        loss.backward()
+    zero, hook = gradviz.diagnose(loss, model).findings
+    assert (zero.kind, zero.harm, set(zero.names)) == ("zero", False, set(ENCODER))
+    assert ("why is not known" if is_after else "a hook `zeroed` (test_faults.py:") in zero.sentence
+    assert (hook.kind, hook.names, hook.line.text) == ("hook", ("h",), "def zeroed(gradient):")
+
+
+def test_all_that_is_zero_in_a_layer_is_told():
+    model = faulty.Two()
+    for one in model.parameters():
+        torch.nn.init.zeros_(one)
+    loss, _ = faulty.run(model)
+    (found,) = gradviz.diagnose(loss, model).findings
+    assert "multiplies by what `tanh` returned and `head.weight` that are all zeros" in found.sentence
+
+
+class Growing(faulty.Two):
+    def forward(self, x):
+        return torch.nn.Linear(3, 3)(super().forward(x))
+
+
+@pytest.mark.parametrize("is_captured", [True, False])
+def test_a_layer_that_forward_makes_is_harm_if_a_capture_has_seen_that(is_captured):
+    model, (x, y) = Growing(), faulty.data()
+    with gradviz.torch.capture(model) if is_captured else nullcontext():
+        loss = F.cross_entropy(model(x), y)
+    (found,) = gradviz.diagnose(loss, model).findings
+    assert (found.kind, found.harm) == ("module_list", is_captured)
+    assert found.sentence.startswith("Gradients go to 2 parameters that nobody holds any more")
+
+
+class Clip(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clamp(-1, 1)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return torch.zeros_like(grad)
+
+
+def test_a_function_is_called_as_its_class_and_shown_by_its_backward():
+    model, (x, y) = faulty.Two(), faulty.data()
+    with gradviz.torch.capture(model):
+        loss = F.cross_entropy(model.head(Clip.apply(model.encoder(x))), y)
+    (found,) = gradviz.diagnose(loss, model).findings
+    assert "the backward of `Clip` sends only zeros" in found.sentence
+    assert found.line.text == "def backward(ctx, grad):"
+
+
+def test_what_a_loop_does_again_is_told_once():
+    model = torch.nn.Linear(4, 4)
+    with gradviz.torch.capture(model):
+        h = torch.ones(2, 4)
+        for _ in range(3):
+            h = torch.tanh(model(h))
+            h += 1
+    (found,) = gradviz.diagnose(h.sum(), model).findings
+    assert (found.kind, found.line.text) == ("overwritten", "h += 1")
+
+
+def test_after_a_pass_all_that_may_have_made_a_nan_is_told():
+    model = torch.nn.Linear(4, 3)
+    with gradviz.torch.capture(model):
+        h = model(torch.ones(1, 4)) / 2
+        loss = ((h - h.mean(0)) / (h.std(0) + 1e-5)).square().mean()
+    loss.backward()
+    (found,) = gradviz.diagnose(loss, model).findings
+    at = f"(test_faults.py:{found.line.number})"
+    assert found.line.text.startswith("loss = ")
+    assert f"most likely `std` {at} or `div` {at} makes NaN or Inf." in found.sentence

@@ -1,0 +1,41 @@
+"""Losses that are given what they compute themselves: softmax or sigmoid is applied twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torch.autograd.graph import Node
+
+from ....program.errors import code
+from ..graph import type_of
+from .case import Case, in_line, where
+from .diagnosis import Finding
+
+TWICE = {"log_softmax": "softmax", "binary_cross_entropy_with_logits": "sigmoid"}
+"""Operators that take logits, and what makes probabilities of them."""
+
+RESHAPES = {"view", "unsafe_view", "reshape", "transpose", "permute", "squeeze", "unsqueeze", "select", "slice"}
+
+
+def applied_twice(case: Case) -> Iterator[Finding]:
+    """Losses of logits that are given probabilities."""
+    for node in [] if case.graph is None else case.graph.nodes:
+        before = _given(node)
+        if before is None or TWICE.get(type_of(node)) != type_of(before):
+            continue
+        step, line = case.step_of(node), case.line(node)
+        loss = code(step.function) if step is not None and step.function.isidentifier() else case.operator(node)
+        sentence = (
+            f"{loss}{in_line(line)} takes logits, and is given what {case.operator(before)}{where(case.line(before))} "
+            f"returned: {code(type_of(before))} is applied twice, and gradients are small."
+        )
+        ways_out = (f"Give it what {code(type_of(before))} was given.",)
+        yield Finding("twice", sentence, (), line, harm=False, ways_out=ways_out, place=case.place(node))
+
+
+def _given(node: Node) -> Node | None:
+    """The operator that made what another one was given, whatever shape it was brought to."""
+    before = node.next_functions[0][0] if node.next_functions else None
+    while before is not None and type_of(before) in RESHAPES:
+        before = before.next_functions[0][0]
+    return before
