@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ...program.errors import count_of, shorten
 from ...program.events import Accumulated, GeneratorAdded, Seeded
+from ...runtime.devices import CPU, moved
 from ..document import Contribution, Ledger, Merge, number
 from ..journal import NetText, Writing
 from ..statistics import norm, vector
@@ -208,7 +209,7 @@ def _norm(view: NetView, blob: Writing, parts: Parts) -> float | None:
     if len(parts) == 1:
         return view.norm(parts[0])
     try:
-        return norm(vector(array_of(view, blob, parts)))
+        return norm(vector(moved(array_of(view, blob, parts), CPU)))
     except CursorError:
         return None
 

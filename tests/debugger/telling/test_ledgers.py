@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gradviz import Net, Workspace, debug
 from gradviz.debugger.document import Contribution
 from gradviz.debugger.telling.sums import ledger
 
@@ -19,3 +20,15 @@ def test_contributions_may_lie_elsewhere_than_their_sum(cupy):
     assert found.norm == 5
     assert [one.norm for one in found.contributions] == [3, 4]
     assert np.allclose([one.share for one in found.contributions], [9 / 25, 16 / 25])
+
+
+def test_a_sparse_gradient_on_the_second_gpu_has_its_norm(cupy):
+    net = Net("rows")
+    net.Gather(["table", "ids"], "rows")
+    net.SumElements("rows", "loss")
+    ws = Workspace("cuda:1")
+    ws.feed("table", np.ones((3, 2)))
+    ws.feed("ids", np.array([0, 2]))
+    session = debug(net, ["loss"], workspace=ws)
+    session.finish()
+    assert "norm 2" in str(session.ledger("table"))
