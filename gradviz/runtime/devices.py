@@ -131,6 +131,17 @@ def running_on(kernel: Kernel, device: Device) -> Kernel:
     return run
 
 
+def running_where_inputs_lie(kernel: Kernel, default: Device) -> Kernel:
+    """`kernel` run on the device that `place` says once its inputs are there; without CuPy they are on the CPU."""
+    if "cupy" not in sys.modules:
+        return kernel
+
+    def run(op: Operator, *arrays: Array) -> Any:
+        return running_on(kernel, placed(op, list(map(device_of, arrays)), default))(op, *arrays)
+
+    return run
+
+
 def _kept(value: Any, device: Device) -> Any:
     """An output on `device`; what is no array is left to whoever stores outputs."""
     return moved(value, device) if isinstance(value, np.ndarray | np.generic) or is_on_gpu(value) else value

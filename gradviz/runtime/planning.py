@@ -30,12 +30,12 @@ from ..program.control_flow import (
 from ..program.net import check_depth
 from ..program.net_halves import number
 from ..program.operator import BlobVersion, Ssa
-from .devices import CPU, device_of, placed, running_on
+from .devices import CPU, device_of, placed, running_on, running_where_inputs_lie
 from .executor import UNKNOWN, check_arity, infer, located, no_kernel, spec_of, undefined
 from .nested import Branch, Loop, Nested, Scoped, Step, Values, no_stack
 
 Blob = tuple[ArraySpec | None, Device]
-"""What is known of a blob: its shape and dtype, None where only running tells, and its device."""
+"""What is known of a blob: its shape and dtype, and its device. Where only running tells, None and some device."""
 
 
 class Plan(NamedTuple):
@@ -177,7 +177,9 @@ class Known:
             device = placed(op, lying, self._device)
         except RunError as error:
             raise located(error, op, index, reads) from None
-        if device != CPU or lying.count(CPU) < len(lying):
+        if UNKNOWN in reads:
+            kernel = running_where_inputs_lie(kernel, self._device)
+        elif device != CPU or lying.count(CPU) < len(lying):
             kernel = running_on(kernel, device)
         for name, output in zip(op.outputs, outputs, strict=True):
             self.blobs[name] = output, CPU if output == SCOPE else device
@@ -263,9 +265,8 @@ class Known:
         for name in names:
             ends = [blobs[name] for blobs in ways if name in blobs]
             if ends:
-                specs = {spec for spec, _ in ends}
-                spec = specs.pop() if len(specs) == 1 and len(ends) > 1 else UNKNOWN
-                self.blobs[name] = spec, next((device for _, device in ends if device != CPU), CPU)
+                spec, device = ends[0]
+                self.blobs[name] = spec if len(ends) > 1 and ends[0] == ends[1] else UNKNOWN, device
 
     def _loop(self, op: Operator, index: int) -> Loop:
         limit = op.args.get("max_iterations", MAX_ITERATIONS)
@@ -285,7 +286,7 @@ class Known:
             end = self.blobs.copy()
             steps = self._plan_net(op, index, "loop_net", nets["loop_net"], may_not_run=True)
             known = {name: head[name] for name in op.outputs if name in head}
-            changing = [name for name, (spec, _) in known.items() if self.blobs[name][0] != spec is not UNKNOWN]
+            changing = [name for name, one in known.items() if self.blobs[name] != one and one[0] is not UNKNOWN]
             if not changing:
                 break
             head.update((name, (UNKNOWN, known[name][1])) for name in changing)

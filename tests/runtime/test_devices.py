@@ -326,3 +326,19 @@ def test_the_stand_in_takes_nothing_that_cupy_refuses():
         assert callable(getattr(real, name)), name
     for name in SCATTERED:
         assert callable(getattr(real, name).at), name
+
+
+@pytest.mark.parametrize("is_taken", [False, True])
+def test_what_a_branch_leaves_on_one_device_or_another_is_read_where_it_lies(two_gpus, is_taken):
+    net = Net("either")
+    net.Tanh("x", "y", device=SECOND)
+    with net.If("c"):
+        net.Copy("x", "y")
+    net.Tanh("y", "z")
+    net.Mul(["z", "z"], "w")
+    ws = Workspace()
+    ws.feed("c", np.bool_(is_taken))
+    ws.feed("x", np.ones(2))
+    ws.run(net)
+    assert lies(ws, "w") == ("cpu" if is_taken else "cuda:1")
+    assert np.allclose(ws.fetch("w"), np.tanh(1 if is_taken else np.tanh(1)) ** 2)
