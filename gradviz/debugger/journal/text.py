@@ -236,6 +236,8 @@ class NetText:
         statement = Statement(self, len(self.operators), role, op, of, at)
         self.operators.append(statement)
         self.backward.append(statement)
+        for name in kept_inputs(op):  # what it may leave as it is has a version from before
+            self._read(name)
         self._fill(statement, op.inputs, op.outputs)
         return statement
 

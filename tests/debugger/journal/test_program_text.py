@@ -6,8 +6,10 @@ import pytest
 
 from gradviz import IR, GradvizError, Net
 from gradviz.debugger.journal import ProgramText, Timeline, codes_of
+from gradviz.program.control_flow import NETS
 from gradviz.program.events import Completed, Visited
 from gradviz.program.net_halves import nets_of, number
+from tests.debugger.answers.nets import random_programs
 from tests.fresh_seed import fresh_seed
 from tests.gradient.nets.strategy import MOST_OPERATORS, SEED_BYTES, decoded
 from tests.gradient.nets.themes import THEMES
@@ -82,3 +84,15 @@ def test_the_latest_writing_of_a_name_depends_on_the_position(fan):
     assert net.latest("x_grad", at).statement.op.type == "Sum"
     assert str(net.latest("x_grad")) == "x_grad@1"
     assert net.latest("nobody", at).version == 0
+
+
+def test_what_runs_writes_the_versions_that_the_text_says_it_writes():
+    compared = 0
+    for _, session in random_programs(40, fresh_seed()):
+        text = session._recording.text.outermost
+        for at, event in enumerate(session.events, 1):
+            if event.kind == "Ran" and not event.path:
+                written = [text.version(*one) for one in zip(event.op.outputs, event.out_versions, strict=True)]
+                assert all(one.statement is not None and one.statement.ran == at for one in written)
+                compared += event.op.type in NETS and event.op.is_gradient
+    assert compared > 10
