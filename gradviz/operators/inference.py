@@ -221,6 +221,11 @@ def as_matrix(array: Array, axis: int = 1) -> Array:
     return array.reshape(matrix_shape(array.shape, axis))
 
 
+def contiguous(array: Array) -> Array:
+    """`array` in the order of its axes in memory; itself where it is so already."""
+    return array.astype(array.dtype, order="C", copy=False)
+
+
 def by_rows(values: Array, x: Array) -> Array:
     """One value for each row of x, (n,), where it broadcasts against x, (n, ...)."""
     return values.reshape(x.shape[:1] + (1,) * (x.ndim - 1))

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
-from .inference import misfit
+from .inference import contiguous, misfit
 from .registry import Array
 
 WINDOW_ARGS: dict[str, Any] = {
@@ -212,11 +212,6 @@ def batch_last(op: Operator, x: Array) -> Array:
 def batch_first(op: Operator, images: Array) -> Array:
     """Images (c, ..., n) in the order that `op` has; a view."""
     return np.swapaxes(images, 0, -1) if channels_are_last(op) else np.moveaxis(images, -1, 0)
-
-
-def contiguous(array: Array) -> Array:
-    """`array` in the order of its axes in memory; itself where it is so already."""
-    return array.astype(array.dtype, order="C", copy=False)
 
 
 def with_margins(images: Array, windows: Windows, fill: float, sizes: Sizes | None = None) -> Array:
