@@ -18,7 +18,7 @@ import numpy as np
 from ..program import Operator
 from .arguments import bad_argument
 from .gradients import Steps, arriving, gradient_of, op_gradient
-from .inference import described, misfit, need_floats, need_shape, result_dtype
+from .inference import contiguous, described, misfit, need_floats, need_shape, result_dtype
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, each_of, operator, register_gradient
 from .windows import (
     DIMENSIONS,
@@ -28,7 +28,6 @@ from .windows import (
     batch_first,
     batch_last,
     channels_are_last,
-    contiguous,
     image_shape,
     in_phases,
     margins_of,

@@ -221,6 +221,11 @@ def as_matrix(array: Array, axis: int = 1) -> Array:
     return array.reshape(matrix_shape(array.shape, axis))
 
 
+def contiguous(array: Array) -> Array:
+    """`array` in the order of its axes in memory; itself where it is so already."""
+    return array.astype(array.dtype, order="C", copy=False)
+
+
 def by_rows(values: Array, x: Array) -> Array:
     """One value for each row of x, (n,), where it broadcasts against x, (n, ...)."""
     return values.reshape(x.shape[:1] + (1,) * (x.ndim - 1))
@@ -229,11 +234,9 @@ def by_rows(values: Array, x: Array) -> Array:
 def chosen(values: Array, where: Array) -> Array:
     """`values` where `where` is true, else 0; both of one shape.
 
-    Bit by bit: np.where branches at each element, and takes many times longer where truth and falsehood alternate.
+    As integers: np.where branches at each element, and takes many times longer where truth and falsehood alternate.
     """
     bits = BITS.get(values.dtype.itemsize)
     if bits is None or values.dtype.kind == "c":
         return np.where(where, values, 0)
-    kept = np.negative(where.view(np.int8)).astype(bits)
-    kept &= values.view(bits)
-    return kept.view(values.dtype)
+    return (values.view(bits) * where).view(values.dtype)

@@ -8,7 +8,17 @@ import numpy as np
 from ..program import Gradient, Operator
 from .broadcasting import product_gradient_rule, sum_to
 from .gradients import Steps, arriving, gradient_name, gradient_of, gradient_operator, op_gradient
-from .inference import as_matrix, canonical_axis, like_forward, matrix_shape, misfit, need_floats, result_dtype, slot
+from .inference import (
+    as_matrix,
+    canonical_axis,
+    contiguous,
+    like_forward,
+    matrix_shape,
+    misfit,
+    need_floats,
+    result_dtype,
+    slot,
+)
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, operator, register_gradient
 
 FC_ARGS = {"axis": 1, "axis_w": 1}
@@ -17,8 +27,11 @@ SEEN = "x is seen as a matrix at `axis`, w at `axis_w`; y keeps the dimensions o
 SMALL_PRODUCT = 10**6
 """Multiplications up to which OpenBLAS reads both factors where they lie, and does not rearrange them first."""
 
-FEW_ROWS = 4
+FEW_ROWS = 8
 """So few rows go through all weights in less time than rearranging those takes."""
+
+FEW_PAIRS = 16
+"""The products of so many rows of two matrices are added up in less time than BLAS takes to clear the sum first."""
 
 
 def layer_sizes(op: Operator, w: ArraySpec) -> tuple[int, int]:
@@ -27,10 +40,10 @@ def layer_sizes(op: Operator, w: ArraySpec) -> tuple[int, int]:
     return (columns, rows) if op.type.startswith("FCTransposed") else (rows, columns)
 
 
-def strips(matrix: Array, rows: int) -> Iterator[slice]:
-    """The rows of a matrix (m, k) that is multiplied with `rows` rows, or made of them: some at a time, if few."""
+def strips(matrix: Array, rows: int, few: int = FEW_ROWS) -> Iterator[slice]:
+    """The rows of a matrix (m, k) that is multiplied with `rows` rows, or made of them: some at a time, if `few`."""
     outputs, features = matrix.shape
-    each, is_thin = rows * features, rows <= FEW_ROWS and isinstance(matrix, np.ndarray)
+    each, is_thin = rows * features, rows <= few and isinstance(matrix, np.ndarray)
     step = SMALL_PRODUCT // each if is_thin and each * outputs > SMALL_PRODUCT >= each else max(1, outputs)
     return (slice(start, start + step) for start in range(0, max(1, outputs), step))
 
@@ -58,7 +71,10 @@ def of_rows(y: Array, w: Array) -> Array:
 def outer(a: Array, b: Array) -> Array:
     """aᵀ·b. a: (n, m), b: (n, k) -> (m, k)."""
     w = np.empty_like(b, np.result_type(a.dtype, b.dtype), shape=(a.shape[1], b.shape[1]), order="C")
-    for strip in strips(w, a.shape[0]):
+    parts = [*strips(w, a.shape[0], FEW_PAIRS)]
+    if len(parts) > 1:  # what is read where it lies is read by rows
+        a, b = contiguous(a), contiguous(b)
+    for strip in parts:
         np.matmul(a[:, strip].T, b, out=w[strip])
     return w
 

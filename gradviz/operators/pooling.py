@@ -22,7 +22,6 @@ from .windows import (
     shape_of_images,
     windows_of,
     with_margins,
-    without_margins,
 )
 
 MAX_ARGS: dict[str, Any] = {**WINDOW_ARGS, "global_pooling": 0}
@@ -52,11 +51,8 @@ def pool_spec(op: Operator, x: ArraySpec) -> ArraySpec:
     return ArraySpec(shape_of_images(op, count, windows.places, channels), x.dtype)
 
 
-MOST_PLACES = 1 << 17
+MOST_PLACES = 1 << 16
 """How many windows are looked at at a time, unless one channel has more: what is between stays in the caches."""
-
-SHORT_BATCH = 9
-"""Below it, steps from one stride to the next take longer than the numbers of all images that lie there."""
 
 
 def by_channels(windows: Windows, function: Callable[..., Array], *arrays: Array) -> Array:
@@ -89,18 +85,10 @@ def pooled(images: Array, windows: Windows, combine: np.ufunc, fill: float) -> A
     return images
 
 
-def apart(windows: Windows, batch: int) -> bool:
-    """Whether so few images are better rearranged, see `in_phases`, than met a few numbers at a time."""
-    return batch < SHORT_BATCH and {*windows.stride} != {1}
-
-
 def where_largest(images: Array, largest: Array, windows: Windows) -> tuple[list[Array], Array]:
     """For each position in a window, where it has the largest element; and how many positions have, at least 1."""
-    if apart(windows, images.shape[-1]):
-        images, meets = in_phases(images, windows, nan), windows.met()
-    else:
-        images, meets = with_margins(images, windows, nan), windows.under()
-    attained = [images[:, *met] == largest for met in meets]
+    images = in_phases(images, windows, nan)
+    attained = [images[:, *met] == largest for met in windows.met()]
     ties = np.zeros_like(largest, np.int8 if len(attained) < 128 else np.int32)
     for here in attained:
         np.add(ties, here.view(np.int8), out=ties)
@@ -109,12 +97,14 @@ def where_largest(images: Array, largest: Array, windows: Windows) -> tuple[list
 
 def spread(shares: Iterable[Array], like: Array, windows: Windows) -> Array:
     """What each position in a window sends to what it meets, (c, places..., n), added up: (c, ..., n), no margins."""
-    (channels, *_, batch), is_apart = like.shape, apart(windows, like.shape[-1])
-    sizes = (*windows.stride, *windows.steps) if is_apart else windows.padded
-    images = np.zeros_like(like, shape=(channels, *sizes, batch), order="C")
-    for met, share in zip(windows.met() if is_apart else windows.under(), shares, strict=True):
-        images[:, *met] += share
-    return (out_of_phases if is_apart else without_margins)(images, windows)
+    channels, *_, batch = like.shape
+    images = np.zeros_like(like, shape=(channels, *windows.stride, *windows.steps, batch), order="C")
+    for met, share in zip(windows.met(), shares, strict=True):
+        if any(isinstance(at, slice) and at.start for at in met):
+            images[:, *met] += share
+        else:  # the first there
+            images[:, *met] = share
+    return out_of_phases(images, windows)
 
 
 @each_of(
@@ -211,8 +201,8 @@ def max_pool_gradient_gradient(op: Operator, x: Array, y: Array, g_dx: Array) ->
 
     def gradient(images: Array, largest: Array, arrived: Array) -> Array:
         attained, ties = where_largest(images, largest, windows)
-        arrived = with_margins(arrived, windows, 0.0)
-        sent = [chosen(arrived[:, *met], here) for met, here in zip(windows.under(), attained, strict=True)]
+        arrived = in_phases(arrived, windows)
+        sent = [chosen(arrived[:, *met], here) for met, here in zip(windows.met(), attained, strict=True)]
         return sum(sent) / ties.astype(g_dx.dtype)
 
     return batch_first(op, by_channels(windows, gradient, *[batch_last(op, array) for array in (x, y, g_dx)]))

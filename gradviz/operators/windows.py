@@ -10,14 +10,13 @@ The layout is that of Krizhevsky's cuda-convnet (2012).
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product
-from operator import mul
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
-from .inference import misfit
+from .inference import contiguous, misfit
 from .registry import Array
 
 WINDOW_ARGS: dict[str, Any] = {
@@ -79,10 +78,6 @@ class Windows(NamedTuple):
         starts = range(0, self.kernel[axis] * dilation, dilation)
         return [slice(start, start + (count - 1) * stride + 1, stride) for start in starts]
 
-    def under(self) -> Sequence[tuple[slice, ...]]:
-        """For each position in a window, what it meets in padded images."""
-        return _under(self)
-
     def met(self, places: tuple[tuple[int, int], ...] = ()) -> Sequence[tuple[int | slice, ...]]:
         """For each position in a window, what it meets in images `in_phases`, in the windows of these `places`.
 
@@ -91,10 +86,9 @@ class Windows(NamedTuple):
         """
         return _met(self, places or tuple([(0, count) for count in self.places]))
 
-
-@lru_cache(MOST_WINDOWS)
-def _under(windows: Windows) -> Sequence[tuple[slice, ...]]:
-    return [*product(*map(windows.along, range(len(windows.kernel))))]
+    def phases(self) -> Sequence[tuple[tuple[int | slice, ...], tuple[slice, ...]]]:
+        """For each phase of the strides, where its elements of an image lie `in_phases`, and where in the image."""
+        return _phases(self)
 
 
 @lru_cache(MOST_WINDOWS)
@@ -104,6 +98,19 @@ def _met(windows: Windows, places: tuple[tuple[int, int], ...]) -> Sequence[tupl
         split = [divmod(at, stride) for at, stride in zip(position, windows.stride, strict=True)]
         met = [slice(first + step, last + step) for (first, last), (step, _) in zip(places, split, strict=True)]
         found.append((*[phase for _, phase in split], *met))
+    return found
+
+
+@lru_cache(MOST_WINDOWS)
+def _phases(windows: Windows) -> Sequence[tuple[tuple[int | slice, ...], tuple[slice, ...]]]:
+    found = list[tuple[tuple[int | slice, ...], tuple[slice, ...]]]()
+    for phases in product(*map(range, windows.stride)):
+        steps, elements = list[slice](), list[slice]()
+        for phase, size, stride, before in zip(phases, windows.image, windows.stride, windows.before, strict=True):
+            first, last = (-((phase - at) // stride) for at in (before, before + size))
+            steps.append(slice(first, last))
+            elements.append(slice(phase + stride * first - before, size, stride))
+        found.append(((*phases, *steps), (*elements,)))
     return found
 
 
@@ -214,17 +221,11 @@ def batch_first(op: Operator, images: Array) -> Array:
     return np.swapaxes(images, 0, -1) if channels_are_last(op) else np.moveaxis(images, -1, 0)
 
 
-def contiguous(array: Array) -> Array:
-    """`array` in the order of its axes in memory; itself where it is so already."""
-    return array.astype(array.dtype, order="C", copy=False)
-
-
-def with_margins(images: Array, windows: Windows, fill: float, sizes: Sizes | None = None) -> Array:
-    """Images (c, ..., n), contiguous, between margins of `fill`; these widen them to `sizes`, where it is given."""
-    sizes = sizes or windows.padded
-    if sizes == windows.image:
+def with_margins(images: Array, windows: Windows, fill: float) -> Array:
+    """Images (c, ..., n), contiguous, between margins of `fill`."""
+    if windows.padded == windows.image:
         return contiguous(images)
-    wide = np.full_like(images, fill, shape=(images.shape[0], *sizes, images.shape[-1]), order="C")
+    wide = np.full_like(images, fill, shape=(images.shape[0], *windows.padded, images.shape[-1]), order="C")
     wide[:, *inside(windows)] = images
     return wide
 
@@ -239,18 +240,23 @@ def in_phases(images: Array, windows: Windows, fill: float = 0.0) -> Array:
 
     What a position in a window meets under strides s lies side by side then, as it does where they are 1.
     """
-    count, sizes = len(windows.stride), tuple(map(mul, windows.steps, windows.stride))
-    pairs = [size for pair in zip(windows.steps, windows.stride, strict=True) for size in pair]
-    wide = with_margins(images, windows, fill, sizes).reshape(images.shape[0], *pairs, images.shape[-1])
-    return contiguous(np.transpose(wide, (0, *range(2, 2 * count + 1, 2), *range(1, 2 * count, 2), 2 * count + 1)))
+    shape = (images.shape[0], *windows.stride, *windows.steps, images.shape[-1])
+    if {*windows.stride} == {1}:
+        return with_margins(images, windows, fill).reshape(shape)
+    apart = np.full_like(images, fill, shape=shape, order="C")
+    for there, here in windows.phases():
+        apart[:, *there] = images[:, *here]
+    return apart
 
 
-def out_of_phases(images: Array, windows: Windows) -> Array:
+def out_of_phases(apart: Array, windows: Windows) -> Array:
     """What `in_phases` made, as (c, ..., n) without margins again."""
-    count, sizes = len(windows.stride), map(mul, windows.steps, windows.stride)
-    pairs = [axis for at in range(1, count + 1) for axis in (count + at, at)]
-    wide = np.transpose(images, (0, *pairs, 2 * count + 1)).reshape(images.shape[0], *sizes, images.shape[-1])
-    return without_margins(wide, windows)
+    if {*windows.stride} == {1}:
+        return without_margins(apart.reshape(apart.shape[0], *windows.padded, apart.shape[-1]), windows)
+    images = np.empty_like(apart, shape=(apart.shape[0], *windows.image, apart.shape[-1]), order="C")
+    for there, here in windows.phases():
+        images[:, *here] = apart[:, *there]
+    return images
 
 
 def inside(windows: Windows) -> tuple[slice, ...]:

@@ -6,7 +6,10 @@ import pytest
 from gradviz.net import Net
 from gradviz.runtime import Workspace
 
-SHAPES = [(1, 700, 1500), (3, 1100, 1009), (4, 1024, 1024), (4, 3, 400_000), (5, 700, 800), (600, 40, 30), (0, 5, 4)]
+SHAPES = [
+    *[(1, 700, 1500), (3, 1100, 1009), (4, 1024, 1024), (4, 3, 400_000), (5, 700, 800), (8, 300, 700)],
+    *[(9, 300, 700), (16, 300, 700), (17, 300, 700), (600, 40, 30), (0, 5, 4)],
+]
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
