@@ -13,7 +13,7 @@ import numpy as np
 from .bridges.rank_files import NAME, RankGradients, gradients_beside, unpacked
 from .debugger.answers import Answer, Block, Bullets, Grid, Paragraph, digits, first_of, lines_reading
 from .debugger.document import Number, number
-from .debugger.statistics import norm, vector
+from .debugger.statistics import norm_of
 from .operators.registry import Array
 from .program import GradvizError
 from .program.code_line import CodeLine
@@ -188,7 +188,7 @@ def _compared(known: Sequence[RankGradients]) -> list[RankedGradient]:
             if array.shape != there[0][1].shape:
                 shapes = f"{there[0][1].shape} on rank {there[0][0]} and {array.shape} on rank {rank}"
                 raise _different(f"{name} has the shape {shapes}")
-        norms = [None if array is None else number(norm(vector(array))) for array in arrays]
+        norms = [None if array is None else number(norm_of(array)) for array in arrays]
         found.append(RankedGradient(name, norms, *_difference([array for _, array in there])))
     return found
 

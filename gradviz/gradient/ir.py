@@ -31,7 +31,7 @@ from ..program.events import (
     Seeded,
     Skipped,
     Visited,
-    gradient_operators,
+    outermost_operators,
 )
 from ..program.operator import Ssa, parts_of
 from ..runtime.watched import uncollected
@@ -110,7 +110,7 @@ class IR(ForwardProgram):
                 told.clear()
         except GradientError:
             # What came whole before the fault; the rest may be in a nested net, in which no operator runs yet.
-            bringing = [at for at, event in enumerate(told, 1) if not event.path and gradient_operators(event)]
+            bringing = [at for at, event in enumerate(told, 1) if outermost_operators(event)]
             there = bringing[-1] if bringing else 0
             yield told[:there]
             yield told[there:]

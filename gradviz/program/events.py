@@ -369,6 +369,11 @@ def gradient_operators(event: Event) -> Sequence[Operator]:
     return []
 
 
+def outermost_operators(event: Event) -> Sequence[Operator]:
+    """The gradient operators around all nested nets that come with an event."""
+    return [] if event.path else gradient_operators(event)
+
+
 def stopped(error: GradvizError, events: Iterable[Event]) -> Failed:
     """The event of an error that a pass has met after `events`; it names the innermost net that it happened in."""
     path: tuple[str, ...] = ()

@@ -114,11 +114,6 @@ class Run:
         return half
 
     @property
-    def entries(self) -> list[Any]:
-        """What stands for what it found and wrote, by the slots of its half."""
-        return self._runs.notes[self.number][HEAD:]
-
-    @property
     def net(self) -> NetHalves:
         """What ran."""
         return self.half.net

@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 from ...program.errors import count_of, shorten
 from ...program.events import Accumulated, GeneratorAdded, Seeded
-from ...runtime.devices import CPU, moved
 from ..document import Contribution, Ledger, Merge, number
 from ..journal import NetText, Writing
-from ..statistics import norm, vector
+from ..statistics import norm_of
 from ..steering import CursorError
 from ..telling import arrival, ledger_of, loop_ledger, path_to_y, placed, producer, sum_of, sums_of_loops
 from .flow import Parts, array_of, gradient_of, meant
@@ -209,7 +208,7 @@ def _norm(view: NetView, blob: Writing, parts: Parts) -> float | None:
     if len(parts) == 1:
         return view.norm(parts[0])
     try:
-        return norm(vector(moved(array_of(view, blob, parts), CPU)))
+        return norm_of(array_of(view, blob, parts))
     except CursorError:
         return None
 

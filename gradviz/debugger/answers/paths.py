@@ -27,7 +27,7 @@ from ...program import GradvizError
 from ...runtime.devices import CPU, device_of, moved
 from ..document import Number, number
 from ..journal import Pace, Statement, Writing
-from ..statistics import Vector, as_vector, compare, furthest, norm, vector
+from ..statistics import Vector, as_vector, compare, furthest, norm, norm_of, vector
 from ..steering import bad_argument
 from .flow import Parts, added, array_of, arriving, gives, gradient_of, meant, seeds
 from .forms import Answer, Block, Grid, Paragraph, absent, digits, percent, way
@@ -437,7 +437,7 @@ def _greatest_singular_value(matrix: Array) -> float:
 
 def _norm(array: Array | None) -> float:
     """The norm; of what holds a NaN it is infinite, so that it is seen first."""
-    length = 0.0 if array is None else norm(vector(moved(array, CPU)))
+    length = 0.0 if array is None else norm_of(array)
     return float("inf") if np.isnan(length) else length
 
 

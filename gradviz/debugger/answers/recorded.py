@@ -9,10 +9,9 @@ from operator import itemgetter
 
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
-from ...runtime.devices import CPU, moved
 from ..document import Schedule, Source, Trace, Value
 from ..journal import Key, Recording, Writing
-from ..statistics import WORKSPACES, norm, of_stack, short_statistics, statistics, vector
+from ..statistics import WORKSPACES, norm_of, of_stack, short_statistics, statistics
 from ..telling import DocumentValues, MeasuredValues, Story, Subjects, key_of, schedule_of, sources_of
 
 Maker = tuple[int, Writing]
@@ -102,7 +101,7 @@ class Recorded:
         if array is None or isinstance(array, ScopeStack):
             return None
         if id(array) not in self._norms:
-            self._norms[id(array)] = array, norm(vector(moved(array, CPU)))
+            self._norms[id(array)] = array, norm_of(array)
         return self._norms[id(array)][1]
 
     def identity(self, run: int, key: Key) -> int | None:

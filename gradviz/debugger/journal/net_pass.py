@@ -35,7 +35,7 @@ from ...program.events import (
     Event,
     Played,
     Seeded,
-    gradient_operators,
+    outermost_operators,
     stopped,
 )
 from ...program.net import check_depth
@@ -113,7 +113,7 @@ class NetPass:
             return None
         if self._joined < len(self._ops):
             return f"#{self._joined} {self._ops[self._joined].type}"
-        made = [*self._made[self._gone_back :], *[op for event in self._coming for op in _brought(event)]]
+        made = [*self._made[self._gone_back :], *[op for event in self._coming for op in outermost_operators(event)]]
         if made:
             return f"{made[0].type} of the backward pass"
         return "what is added to the net" if self._ys is None else "the backward pass"
@@ -368,7 +368,7 @@ class NetPass:
         """Let the pass go on to the next operators; at its end, all happens."""
         assert self._steps is not None
         try:
-            while not (self._is_over or any(map(_brought, self._coming))):
+            while not (self._is_over or any(map(outermost_operators, self._coming))):
                 events = next(self._steps, None)
                 self._coming += events or ()
                 self._is_over = events is None
@@ -381,7 +381,7 @@ class NetPass:
     def _happen(self) -> None:
         """What was to come happens: operators join, and are called as they are from now on."""
         for event in self._coming:
-            made = _brought(event)
+            made = outermost_operators(event)
             self._places += range(len(self._made), len(self._made) + len(made))
             self._made += made
             if isinstance(event, Accumulated) and not event.path and event.renames:
@@ -473,11 +473,6 @@ class NetPass:
         if following is None:
             return f"{said}. The pass is over."
         return f"{said}. It stands still before {following}: what is behind has not happened yet."
-
-
-def _brought(event: Event) -> Sequence[Operator]:
-    """The gradient operators around all nested nets that come with an event."""
-    return [] if event.path else gradient_operators(event)
 
 
 def _check_nested(operators: Sequence[Operator], first: int = 0) -> None:

@@ -11,9 +11,9 @@ from .measuring import (
     short_statistics,
     statistics,
 )
-from .vectors import Vector, absolute, as_vector, compare, furthest, norm, vector
+from .vectors import Vector, absolute, as_vector, compare, furthest, norm, norm_of, vector
 
 __all__ = [
     "FULL_PREVIEW", "WORKSPACES", "Columns", "Vector", "absolute", "all_statistics", "as_vector", "columns",
-    "compare", "furthest", "norm", "of_stack", "previews", "short_statistics", "statistics", "vector",
+    "compare", "furthest", "norm", "norm_of", "of_stack", "previews", "short_statistics", "statistics", "vector",
 ]  # fmt: skip

@@ -95,6 +95,11 @@ def norm(of: Vector) -> float:
     return times_power(math.sqrt(of.square), of.exponent)
 
 
+def norm_of(array: Array) -> float:
+    """The Euclidean norm of an array, wherever it lies."""
+    return norm(vector(moved(array, CPU)))
+
+
 def compare(parts: Sequence[Array], total: Vector) -> Compared:
     """What each of some arrays is of a total that has as many elements, and lies where they do."""
     together = max(1, TOGETHER // max(1, len(total.numbers)))

@@ -160,8 +160,9 @@ class Values(DocumentValues):
         """The runs; what is in them goes to `found`, once where several see it."""
         numbers: dict[int, int] = {}
         ids = recording.text.ids
-        places = [[self.blobs[ids[half.net.path]][key] for key in half.slots] for half in recording.runs.halves]
-        nets = [ids[half.net.path] for half in recording.runs.halves]
+        halves = recording.runs.halves
+        nets = [ids[half.net.path] for half in halves]
+        places = [[self.blobs[net][key] for key in half.slots] for net, half in zip(nets, halves, strict=True)]
         # There may be a million: what they have in common is looked up once.
         for run, (half, around, _, _, _, *noted) in enumerate(recording.runs.notes):
             net = nets[half.number]

@@ -374,8 +374,12 @@ class Case:
     @cached_property
     def optimized(self) -> set[int]:
         """The identities of what optimizers hold."""
-        optimizers = instances(torch.optim.Optimizer)
-        return {id(one) for each in optimizers for group in each.param_groups for one in group["params"]}
+        return {id(one) for each in self.optimizers for group in each.param_groups for one in group["params"]}
+
+    @cached_property
+    def optimizers(self) -> list[torch.optim.Optimizer]:
+        """Those that there are; to find them takes time."""
+        return instances(torch.optim.Optimizer)
 
 
 def where(line: CodeLine | None) -> str:

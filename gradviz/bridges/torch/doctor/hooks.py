@@ -11,7 +11,7 @@ from torch.autograd.graph import Node
 
 from ....program.code_line import CodeLine
 from ....program.errors import code
-from ..graph import Output, Tensor
+from ..graph import Output, Tensor, hooks_of
 from ..tell import is_equal
 from .case import Case, line_of, where
 from .diagnosis import Finding
@@ -50,9 +50,9 @@ def _hooked(case: Case) -> Iterator[Finding]:
     """After a pass: what has hooks; whether these have changed something is not known any more."""
     if case.graph is None or not case.is_over:
         return
-    results = [one for one in _known(case) if getattr(one, "_backward_hooks", None) and one.grad_fn in case.graph.index]
+    results = [one for one in _known(case) if hooks_of(one) and one.grad_fn in case.graph.index]
     for one in {id(one): one for one in (*case.leaves, *results)}.values():
-        for function in (getattr(one, "_backward_hooks", None) or {}).values():
+        for function in hooks_of(one):
             line, name = line_of(function), case.name(one)
             whose = code(name) if name else "a result"
             sentence = f"A hook{_named(function)}{where(line)} sees the gradient of {whose} and may change it."
@@ -114,7 +114,7 @@ def _functions(case: Case, node: Node) -> Iterator[Any]:
     assert case.graph is not None
     tensors = [case.graph.leaves[node]] if node in case.graph.leaves else _results(case, node)
     for one in tensors:
-        yield from (getattr(one, "_backward_hooks", None) or {}).values()
+        yield from hooks_of(one)
 
 
 def _results(case: Case, node: Node) -> list[Tensor]:

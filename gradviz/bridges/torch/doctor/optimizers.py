@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import torch
-
 from ....program.errors import count_of
 from ..capture import Module
 from ..graph import Tensor
@@ -27,7 +25,7 @@ def replaced(case: Case) -> Iterator[Finding]:
     left = [name for name, one in trained.items() if id(one) not in case.optimized]
     if not left or len(left) == len(trained):
         return
-    for optimizer in instances(torch.optim.Optimizer):
+    for optimizer in case.optimizers:
         if gone := _gone(case, [one for group in optimizer.param_groups for one in group["params"]]):
             sentence = (
                 f"{subject(left, case.parameters, 'get')} a gradient, but no optimizer holds {them(left)}: one still "
