@@ -108,12 +108,12 @@ class Ranks(Answer, frozen=True, dict=True):
                 yield Bullets(text)
         each = count <= MOST_COLUMNS
         norms = [f"rank {rank}" for rank in range(count)] if each else ["least", "greatest"]
-        rows = [
-            (one.name, *(_cells if each else _ends)(one.norms), *map(_or_none, (one.difference, one.relative)))
-            for one in self.gradients
-        ]
+        cells = _cells if each else _ends
+        rows = first_of(
+            self.gradients, SHOWN, lambda one: (one.name, *cells(one.norms), *_cells((one.difference, one.relative)))
+        )
         title = "Norms of the gradients before they are averaged, and how far apart elements are at most"
-        yield Grid(title, ("gradient of", *norms, "difference", "relative"), first_of(rows, SHOWN))
+        yield Grid(title, ("gradient of", *norms, "difference", "relative"), rows)
 
 
 def ranks(folder: str | PathLike[str]) -> Ranks:

@@ -112,7 +112,8 @@ class Sweep(Answer, frozen=True, dict=True):
         names = list(dict.fromkeys(name for row in self.rows for name in row.point))
         head = ["row", *names, "loss", "‖gradient‖", "least", "greatest", "seconds", *(["error"] if failed else [])]
         title = "Losses, and the norms of gradients: of all leaves, and of the two with the least and the greatest"
-        yield Grid(title, head, first_of([_cells(row, names, with_error=failed > 0) for row in self.rows], SHOWN))
+        rows = first_of(self.rows, SHOWN, lambda row: _cells(row, names, with_error=failed > 0))
+        yield Grid(title, head, rows)
 
     def to_dict(self) -> dict[str, Any]:
         """As of `Answer`; what no JSON can carry in a point is there as text."""

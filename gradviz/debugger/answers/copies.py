@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -66,20 +66,13 @@ class CopiesView(Answer, frozen=True):
         ways = Counter((one.source, one.target) for one in self.copies)
         said = ", ".join(f"{count} from {source} to {target}" for (source, target), count in ways.items())
         yield Paragraph(f"Copied between devices: {said}; {written(self.bytes)}.", is_title=True)
-        rows = [
-            (
-                str(one.position),
-                one.blob,
-                one.source,
-                one.target,
-                written(one.bytes),
-                "" if one.seconds is None else duration(one.seconds),
-                one.operator,
-            )
-            for one in self.copies
-        ]
         head = ("event", "blob", "from", "to", "size", "took", "by")
-        yield Grid("In order", head, first_of(rows, SHOWN))
+        yield Grid("In order", head, first_of(self.copies, SHOWN, _row))
+
+
+def _row(one: DeviceCopy) -> Sequence[str]:
+    took = "" if one.seconds is None else duration(one.seconds)
+    return str(one.position), one.blob, one.source, one.target, written(one.bytes), took, one.operator
 
 
 def answer(recorded: Recorded, pace: Pace) -> CopiesView:

@@ -94,10 +94,10 @@ class DiffView(Answer, frozen=True):
         ):
             if items:
                 yield Paragraph(title)
-                yield Bullets([row[0] for row in first_of([(item,) for item in items], SHOWN)])
+                yield Bullets([text for (text,) in first_of(items, SHOWN, lambda item: (item,))])
         if self.computed:
-            rows = [(one.blob, one.shape, digits(one.norm, "none")) for one in self.computed]
-            yield Grid("Computed", ("blob", "shape", "norm"), first_of(rows, SHOWN))
+            rows = first_of(self.computed, SHOWN, lambda one: (one.blob, one.shape, digits(one.norm, "none")))
+            yield Grid("Computed", ("blob", "shape", "norm"), rows)
         if self.stopped:
             yield Paragraph(f"It stopped: {self.stopped}")
 

@@ -6,9 +6,9 @@ escaped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from html import escape
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import msgspec
 
@@ -105,12 +105,13 @@ def _indented(text: str) -> str:
     return "&nbsp;" * (len(text) - len(inner)) + escape(inner)
 
 
-def first_of(rows: Sequence[Sequence[str]], most: int) -> list[Sequence[str]]:
-    """The first `most` rows, and one that says how many there are more."""
-    more = len(rows) - most
-    if more <= 0:
-        return list(rows)
-    return [*rows[:most], (f"and {more} more", *[""] * (len(rows[0]) - 1))]
+T = TypeVar("T")
+
+
+def first_of(items: Sequence[T], most: int, row: Callable[[T], Sequence[str]]) -> list[Sequence[str]]:
+    """The rows of the first `most` items, and one that says how many there are more."""
+    rows, more = list(map(row, items[:most])), len(items) - most
+    return rows if more <= 0 else [*rows, (f"and {more} more", *[""] * (len(rows[0]) - 1))]
 
 
 def digits(value: Number | None, absent: str = "not computed") -> str:

@@ -37,7 +37,7 @@ class LedgerView(Answer, frozen=True):
 
     def blocks(self) -> Iterator[Block]:
         ledger = self.ledger
-        rows = first_of([_row(one) for one in ledger.contributions], SHOWN)
+        rows = first_of(ledger.contributions, SHOWN, _row)
         cancellation = percent(ledger.cancellation, absent(ledger.norm))
         yield Grid(
             f"Gradient of {ledger.blob} = sum of {count_of(len(ledger.contributions), 'contribution')}",

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import msgspec
+import numpy as np
 
 from ...program import Gradient, GradientSlice
 from ...program.control_flow import NETS
@@ -145,24 +146,24 @@ class StateView(Answer, frozen=True):
         if self.changed:
             yield Paragraph("The last event changed:")
             yield Bullets(self.changed)
-        rows = [
-            (
-                name,
-                str(self.frontier[name]),
-                ", ".join(self._uses(name)) or "nobody",
-                "; ".join(self._generators(name)) or "none",
-                shown(self.gradients.get(name)),
-            )
-            for name in self.frontier
-        ]
         head = ("blob", "version", "read by", "gradients that arrived", "gradient")
-        if rows:
-            yield Grid("Blobs", head, first_of(rows, SHOWN))
+        if self.frontier:
+            yield Grid("Blobs", head, first_of(list(self.frontier), SHOWN, self._blob))
         if self.gradient_ops:
-            made = [(str(place), text) for place, text in enumerate(self.gradient_ops)]
-            yield Grid("Gradient operators", ("", "operator"), first_of(made, SHOWN))
+            numbered = list(enumerate(self.gradient_ops))
+            made = first_of(numbered, SHOWN, lambda one: (str(one[0]), one[1]))
+            yield Grid("Gradient operators", ("", "operator"), made)
         if self.schedule is not None:
             yield from schedule_blocks(self.schedule)
+
+    def _blob(self, name: str) -> Sequence[str]:
+        return (
+            name,
+            str(self.frontier[name]),
+            ", ".join(self._uses(name)) or "nobody",
+            "; ".join(self._generators(name)) or "none",
+            shown(self.gradients.get(name)),
+        )
 
     def _uses(self, name: str) -> Iterator[str]:
         for version, uses in enumerate(self.input_usages.get(name, ())):
@@ -182,17 +183,23 @@ class StateView(Answer, frozen=True):
 def schedule_blocks(schedule: ScheduleState) -> Iterator[Block]:
     """What a text or a table shows of it."""
     if schedule.heap:
-        waiting = [
-            (f"{one.type} #{one.function}", str(one.rank), str(one.arrival), "now" if one.function in joined else "")
-            for joined in [set(schedule.joined)]
-            for one in schedule.heap
-        ]
-        yield Grid("Heap, the next function first", ("function", "rank", "arrival", "joined"), first_of(waiting, SHOWN))
+        joined = set(schedule.joined)
+
+        def row(one: InHeap) -> Sequence[str]:
+            is_new = "now" if one.function in joined else ""
+            return f"{one.type} #{one.function}", str(one.rank), str(one.arrival), is_new
+
+        head = ("function", "rank", "arrival", "joined")
+        yield Grid("Heap, the next function first", head, first_of(schedule.heap, SHOWN, row))
     elif not schedule.pools and (not schedule.ranks or any(rank is not None for rank in schedule.ranks)):
         yield Paragraph("The heap is empty.")
     if schedule.grads:
-        grads = [(one.variable, one.value or "None", one.how, "now" if one.is_new else "") for one in schedule.grads]
-        yield Grid("grad of Variables", ("Variable", "is", "how", "written"), first_of(grads, SHOWN))
+        grads = first_of(
+            schedule.grads,
+            SHOWN,
+            lambda one: (one.variable, one.value or "None", one.how, "now" if one.is_new else ""),
+        )
+        yield Grid("grad of Variables", ("Variable", "is", "how", "written"), grads)
     if schedule.pools:
         pools = [(one.name, str(one.in_use), str(one.free)) for one in schedule.pools]
         yield Grid("Pools of names", ("pool", "in use", "free"), pools)
@@ -217,9 +224,10 @@ def state_at(view: NetView, position: int, pace: Pace) -> StateView:
     What its last event changed and the schedule are left out.
     """
     net, path = view.net, view.net.path
-    events = [
-        event for event in pace.over(view.recorded.events[:position]) if type(event) in CHANGING and event.path == path
-    ]
+    recording = view.recorded.recording
+    numbers = recording.timeline.of(*CHANGING)
+    before = map(recording.events.__getitem__, numbers[: np.searchsorted(numbers, position)].tolist())
+    events = [event for event in pace.over(before) if event.path == path]
     played = net.forward[: sum(isinstance(event, Played) for event in events)]
     blobs = _blobs(view, played, position)
     made = [one.at(position) for one in net.operators if one.made <= position]

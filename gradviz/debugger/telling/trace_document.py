@@ -317,11 +317,14 @@ def _formula_of(type: str) -> Formula | None:
 
 def schedule_of(recording: Recording) -> Schedule | None:
     """The schedule of a recording, position by position; None: it says nothing of ranks, ``grad`` and pools."""
-    ranks: list[int | None] = []
-    waits: dict[int, Wait] = {}
+    events, timeline = recording.events, recording.timeline
+    played = [number for number in timeline.of(Played).tolist() if not events[number].path]
+    ranks = [event.rank for event in map(events.__getitem__, played) if isinstance(event, Played)]
     grads = [Grad(blob, 0, value, "held") for blob, value in recording.held.items()]
-    begin, events = 1, recording.events
-    for at in (recording.timeline.of(GradWritten, Seeded, GeneratorAdded, Visited, Played) + 1).tolist():
+    if not (grads or recording.pools or any(rank is not None for rank in ranks) or len(timeline.of(GradWritten))):
+        return None
+    waits: dict[int, Wait] = {}
+    for at in (timeline.of(GradWritten, Seeded, GeneratorAdded, Visited) + 1).tolist():
         event = events[at - 1]
         if isinstance(event, GradWritten):
             grads.append(Grad(event.blob, at, event.after, event.how))
@@ -330,11 +333,7 @@ def schedule_of(recording: Recording) -> Schedule | None:
             waits[one.index] = Wait(one.index, one.rank, one.arrival, at)
         elif isinstance(event, Visited) and event.index in waits:
             waits[event.index] = replace(waits[event.index], until=at)
-        elif isinstance(event, Played) and not event.path:
-            ranks.append(event.rank)
-            begin = at + 1
-    if not (grads or recording.pools or any(rank is not None for rank in ranks)):
-        return None
+    begin = played[-1] + 2 if played else 1
     end = next((at for at in range(len(events), 0, -1) if not isinstance(events[at - 1], GradWritten)), 0)
     pools = [row for lending in recording.pools for row in _pools(lending, begin, end)]
     return Schedule(ranks=ranks, waits=list(waits.values()), grads=grads, pools=pools)

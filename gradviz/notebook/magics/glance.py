@@ -119,7 +119,7 @@ def _norm(norm: Number | None) -> str:
 
 
 def _first(items: Sequence[str], most: int) -> list[str]:
-    return [row[0] for row in first_of([(item,) for item in items], most)]
+    return [text for (text,) in first_of(items, most, lambda item: (item,))]
 
 
 def _near(trace: Trace, lines: Sequence[Line], position: int) -> Iterator[str]:

@@ -41,7 +41,9 @@ class RanView(Answer, frozen=True):
     picture: str
 
     def blocks(self) -> Iterator[Block]:
-        yield Grid("Operators that ran", ("operator", "read", "wrote", "numbers"), first_of(self.rows, MOST_ROWS))
+        yield Grid(
+            "Operators that ran", ("operator", "read", "wrote", "numbers"), first_of(self.rows, MOST_ROWS, tuple)
+        )
         if self.fed:
             yield Bullets(self.fed)
 
