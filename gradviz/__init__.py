@@ -8,6 +8,7 @@ from typing import Any as _Any
 from . import events, functions
 from .bridges import BRIDGES as _BRIDGES
 from .bridges import bridge as _bridge
+from .comparison import compare
 from .debugger import register_engine
 from .eager import (
     Function,
@@ -19,7 +20,6 @@ from .eager import (
     TensorPool,
     TimerHook,
     Variable,
-    compare,
     grad,
     no_grad,
     register_buffers,

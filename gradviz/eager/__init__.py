@@ -1,7 +1,6 @@
 """The define-by-run engine: Variables that record what is computed with them, and their backward passes."""
 
 from . import functions, methods
-from .comparison import compare
 from .function import Function, no_grad
 from .hooks import FunctionHook, NaNGuard, PrintHook, TimerHook
 from .layer import Layer, Linear
@@ -11,7 +10,7 @@ from .variable import Parameter, Variable
 
 __all__ = [
     "Function", "FunctionHook", "Layer", "Linear", "NaNGuard", "OperatorPool", "Parameter", "PrintHook",
-    "TensorPool", "TimerHook", "Variable", "compare", "functions", "grad", "no_grad", "register_buffers",
+    "TensorPool", "TimerHook", "Variable", "functions", "grad", "no_grad", "register_buffers",
     "run_gradient_flow",
 ]  # fmt: skip
 

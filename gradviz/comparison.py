@@ -2,40 +2,40 @@
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from html import escape
+from itertools import zip_longest
 from time import perf_counter
 from types import FrameType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 from weakref import ref
 
 import msgspec
 import numpy as np
 
-from ..gradient import IR
-from ..operators.gradients import gradient_name
-from ..operators.registry import Array
-from ..program import GradientError, NetDef
-from ..program.events import Visited
-from ..program.operator import free_name, parts_of
-from ..runtime import Workspace
-from ..runtime.devices import CPU, moved
-from ..runtime.store import owner_of
-from .expression import Expression, expression
-from .function import Function
-from .gradients import dense, joined
-from .hooks import FunctionHook
-from .passes import QUIET, SCHEDULES, seed_of
-from .rank import Arrived
-from .variable import Operand, Variable
+from .debugger.answers import Answer, Block, Grid, Paragraph, digits, first_of
+from .debugger.document import json_safe, number
+from .debugger.statistics import norm, statistics, vector
+from .eager.expression import Expression, expression
+from .eager.function import Function
+from .eager.gradients import dense, joined
+from .eager.hooks import FunctionHook
+from .eager.passes import QUIET, SCHEDULES, seed_of
+from .eager.rank import Arrived
+from .eager.variable import Operand, Variable
+from .gradient import IR
+from .operators.gradients import gradient_name
+from .operators.registry import Array
+from .program import GradientError, NetDef
+from .program.events import Visited
+from .program.operator import free_name, parts_of
+from .runtime import Workspace
+from .runtime.devices import CPU, moved
+from .runtime.store import owner_of
 
 MOST_STEPS = 60
 """So many functions are listed in their order."""
 
-STYLE = "text-align:left;padding:0.1em 0.8em;border-bottom:1px solid currentColor;font-weight:inherit"
-"""No colours: those of the page around it are right in light and dark."""
 
-
-class Way(NamedTuple):
+class Way(msgspec.Struct, frozen=True, eq=False):
     """One way to differentiate a program.
 
     Attributes:
@@ -55,7 +55,7 @@ class Way(NamedTuple):
     peak_bytes: int
 
 
-class Difference(NamedTuple):
+class Difference(msgspec.Struct, frozen=True):
     """A gradient that two ways do not agree on. `largest`: by how much an element differs; infinite: another shape."""
 
     leaf: str
@@ -67,7 +67,7 @@ class Difference(NamedTuple):
         return f"The gradient of {self.leaf} differs by {self.largest:.3g} between {self.one} and {self.other}."
 
 
-class Comparison(msgspec.Struct, frozen=True, eq=False):
+class Comparison(Answer, frozen=True, eq=False):
     """Ways to differentiate one program, side by side.
 
     Attributes:
@@ -75,6 +75,7 @@ class Comparison(msgspec.Struct, frozen=True, eq=False):
         differences: where their gradients differ by more than rounding.
     """
 
+    answer = "compare"
     ways: Mapping[str, Way]
     differences: tuple[Difference, ...]
 
@@ -93,46 +94,32 @@ class Comparison(msgspec.Struct, frozen=True, eq=False):
     def __getitem__(self, way: str) -> Way:
         return self.ways[way]
 
-    def _rows(self) -> Iterator[tuple[str, ...]]:
-        """What is told of each way, the order of functions at the end."""
+    def blocks(self) -> Iterator[Block]:
+        yield Paragraph(self.verdict, is_title=True)
         ways = self.ways.values()
-        yield ("", *self.ways)
-        yield ("functions run backward", *[str(len(way.order)) for way in ways])
-        yield ("peak of gradient arrays", *[f"{way.peak_bytes:,} bytes" for way in ways])
-        yield ("first pass", *[f"{way.first_seconds * 1e3:.3f} ms" for way in ways])
-        yield ("later passes", *[f"{way.seconds * 1e3:.3f} ms" for way in ways])
+        rows = [
+            ("functions run backward", *[str(len(way.order)) for way in ways]),
+            ("peak of gradient arrays", *[f"{way.peak_bytes:,} bytes" for way in ways]),
+            ("first pass", *[f"{way.first_seconds * 1e3:.3f} ms" for way in ways]),
+            ("later passes", *[f"{way.seconds * 1e3:.3f} ms" for way in ways]),
+        ]
         for leaf in next(iter(ways)).gradients:
-            yield (f"norm of the gradient of {leaf}", *[_norm(way.gradients.get(leaf)) for way in ways])
-        steps = max(len(way.order) for way in ways)
-        for step in range(min(steps, MOST_STEPS)):
-            label = "order" if step == 0 else ""
-            yield (label, *[way.order[step] if step < len(way.order) else "" for way in ways])
-        if steps > MOST_STEPS:
-            yield ("", *[f"and {len(way.order) - MOST_STEPS} more" for way in ways])
+            found = [way.gradients.get(leaf) for way in ways]
+            norms = ["none" if one is None else digits(number(norm(vector(one)))) for one in found]
+            rows.append((f"norm of the gradient of {leaf}", *norms))
+        steps = list(zip_longest(*[way.order for way in ways], fillvalue=""))
+        order = first_of(steps, MOST_STEPS, lambda step: ("", *step))
+        yield Grid("Side by side", ("", *self.ways), rows)
+        yield Grid("Functions in the order in which they run backward", ("", *self.ways), order)
 
-    def __str__(self) -> str:
-        rows = list(self._rows())
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-        return "\n".join([self.verdict, "", *lines])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        head, *rows = [[escape(cell) for cell in row] for row in self._rows()]
-        cells = "".join(f"<th style='{STYLE}'>{cell}</th>" for cell in head)
-        body = "".join(
-            f"<tr><th style='{STYLE}'>{label}</th>{''.join(f'<td style={STYLE!r}>{cell}</td>' for cell in row)}</tr>"
-            for label, *row in rows
-        )
-        return (
-            f"<p>{escape(self.verdict)}</p><table style='border-collapse:collapse'>"
-            f"<thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
-        )
+    def to_dict(self) -> dict[str, Any]:
+        """As of `Answer`; of arrays it has the statistics."""
+        data: dict[str, Any] = json_safe(msgspec.to_builtins(self, enc_hook=_numbers))
+        return {"answer": self.answer, **data}
 
 
-def _norm(gradient: Array | None) -> str:
-    return "none" if gradient is None else f"{float(np.linalg.norm(gradient.reshape(-1).astype(np.float64))):.6g}"
+def _numbers(array: Array) -> Any:
+    return msgspec.to_builtins(statistics(array))
 
 
 RUNS = 3
