@@ -54,7 +54,7 @@ class Case:
         frames: of the user's code, the nearest first.
 
     Attributes:
-        graph: what autograd has kept; None: nothing.
+        graph: what autograd has kept; empty where the loss requires no gradient.
         error: what the engine has raised on its way backward.
     """
 
@@ -62,10 +62,8 @@ class Case:
         self.roots = roots
         self.frames = frames
         self.error: Exception | None = None
-        self.graph = Graph(rooted) if (rooted := [one for one in roots if one.requires_grad]) else None
-        self._nobodys = (
-            set() if self.graph is None else {node for node, count in _counts(self.graph) if count <= _FEWEST}
-        )
+        self.graph = Graph(self.graph_roots)
+        self._nobodys = {node for node, count in _counts(self.graph) if count <= _FEWEST}
         self._given = [whole(one) for one in models]
         self.models = self._given or self._found()
 
@@ -80,9 +78,14 @@ class Case:
             one
             for one in models
             if id(one) not in inner
-            and (id(one) in called or self.graph is None or any(id(leaf) in leaves for leaf in one.parameters()))
+            and (id(one) in called or not self.has_graph or any(id(leaf) in leaves for leaf in one.parameters()))
             and next(one.parameters(), None) is not None
         ]
+
+    @property
+    def has_graph(self) -> bool:
+        """Whether there is something to go backward from."""
+        return bool(self.graph.roots)
 
     @property
     def is_given(self) -> bool:
@@ -92,9 +95,9 @@ class Case:
     @cached_property
     def captures(self) -> list[capture]:
         """Those that saw something of the loss; if it has no graph, else the last one that the model was called in."""
-        known = set() if self.graph is None else set(captures(self.graph).values())
+        known = set(captures(self.graph).values())
         found = [one for one in REMEMBERED if one in known or self._saw_a_root(one)]
-        if found or self.graph is not None or not REMEMBERED:
+        if found or self.has_graph or not REMEMBERED:
             return found
         own = {id(part) for model in self._given or self._near for part in model.modules()}
         last = REMEMBERED[-1]
@@ -131,43 +134,39 @@ class Case:
         start = [seen for root in self.roots if (seen := look_up(root)) is not None]
         if not start:
             start = [seen for root in self.roots for seen in sources_of(root, [one.flow for one in self.captures])]
-        return slice_of(self.steps, start or (ends(self.steps) if self.graph is None else []))
+        return slice_of(self.steps, start or ([] if self.has_graph else ends(self.steps)))
 
     @cached_property
     def leaves(self) -> list[Tensor]:
         """The leaves that the loss was computed from, as far as gradients go."""
-        return [] if self.graph is None else list(self.graph.leaves.values())
+        return list(self.graph.leaves.values())
 
     @cached_property
     def nobodys(self) -> list[Tensor]:
         """The parameters that nobody holds."""
-        return [one for one in map(self._leaf, self._nobodys) if isinstance(one, torch.nn.Parameter)]
-
-    def _leaf(self, node: Node) -> Tensor:
-        assert self.graph is not None
-        return self.graph.leaves[node]
+        found = (self.graph.leaves[node] for node in self._nobodys)
+        return [one for one in found if isinstance(one, torch.nn.Parameter)]
 
     @cached_property
     def only_readers(self) -> list[Node]:
         """Of each leaf that nobody holds, and that is no parameter, the one operator that reads it."""
-        own = [node for node in self._nobodys if not isinstance(self._leaf(node), torch.nn.Parameter)]
+        own = [node for node in self._nobodys if not isinstance(self.graph.leaves[node], torch.nn.Parameter)]
         found = [self.readers(node) for node in own]
         return [readers[0] for readers in found if len(readers) == 1]
 
     def readers(self, node: Node) -> list[Node]:
         """The operators that read what another one returned."""
-        nodes = [] if self.graph is None else self.graph.nodes
-        return [one for one in nodes if any(before is node for before, _ in one.next_functions)]
+        return [one for one in self.graph.nodes if any(before is node for before, _ in one.next_functions)]
 
     @property
     def has_checkpoints(self) -> bool:
         """Whether there are reentrant checkpoints: what is inside of them is not in the graph."""
-        return self.graph is not None and bool(self.graph.checkpoints)
+        return bool(self.graph.checkpoints)
 
     @cached_property
     def freed(self) -> list[Node]:
         """The operators whose saved tensors have been freed."""
-        return [] if self.graph is None else [node for node in self.graph.nodes if is_freed(node)]
+        return list(filter(is_freed, self.graph.nodes))
 
     @cached_property
     def is_over(self) -> bool:
@@ -177,9 +176,9 @@ class Case:
     @cached_property
     def notes(self) -> Notes | None:
         """What the engine does when it goes backward, nothing being written; None: it cannot."""
-        if self.graph is None or self.is_over or any(root.grad_fn is None for root in self.graph_roots):
-            return None
         roots = self.graph_roots
+        if not roots or self.is_over or any(root.grad_fn is None for root in roots):
+            return None
         seeds = [torch.ones_like(root) for root in roots]
         try:
             tensors = tensors_on(self.graph, captures(self.graph))
@@ -302,7 +301,7 @@ class Case:
     @cached_property
     def origins(self) -> Mapping[Node, Origin]:
         """Where operators come from."""
-        return {} if self.graph is None else origins(captures(self.graph))
+        return origins(captures(self.graph))
 
     def line(self, at: Node | Step | Call | None) -> CodeLine | None:
         """The line of the user's code that something was called on; None: it is not known."""
@@ -328,7 +327,7 @@ class Case:
 
     def place(self, node: Node, *, is_backward: bool = True) -> Place | None:
         """Where a recording shows an operator; None: nowhere."""
-        number = None if self.graph is None else self.graph.index.get(node)
+        number = self.graph.index.get(node)
         return None if number is None else Place(number, is_backward)
 
     def step_of(self, node: Node) -> Step | None:
@@ -350,7 +349,7 @@ class Case:
 
     def output_name(self, one: Output) -> str:
         """What the user calls what an operator returned; empty: it is not known."""
-        if self.graph is not None and one.node in self.graph.leaves:
+        if one.node in self.graph.leaves:
             return self.name(self.graph.leaves[one.node])
         for name, value in self.held():
             if value.requires_grad and not value.is_inference() and output_of(value) == one:

@@ -20,8 +20,6 @@ MOST_SHOWN = 3
 
 def overwritten(case: Case) -> Iterator[Finding]:
     """Saved tensors that were written into, by the call that did it."""
-    if case.graph is None:
-        return
     together: dict[object, list[tuple[Node, Raw, Step | None]]] = {}
     for node in case.graph.nodes:
         for raw in [] if is_freed(node) else kept_by(node):
@@ -144,7 +142,7 @@ def freed(case: Case, *, again: bool = False) -> Iterator[Finding]:
     Args:
         again: whether a second pass has failed by that; else a graph that is freed is one whose pass is over.
     """
-    if case.graph is None or not case.freed:
+    if not case.freed:
         return
     is_part = any(True for node in case.graph.nodes if node not in set(case.freed) and any(kept_by(node)))
     backward = _backward(case)
@@ -211,7 +209,6 @@ def _carried(case: Case) -> Seen | None:
 
 def _shared(case: Case) -> str:
     """What the user calls the last freed result that something not freed reads."""
-    assert case.graph is not None
     gone = set(case.freed)
     for node in reversed(case.graph.nodes):
         for one in case.graph.inputs(node):

@@ -236,7 +236,7 @@ def _own_backward(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator
     """A Function of the user's gave back what does not fit."""
     match = re.search(r"(?:Function )?(\w+?)Backward\w* returned", scene.message)
     name = match[1] if match else ""
-    nodes = [] if case is None or case.graph is None else case.graph.nodes
+    nodes = [] if case is None else case.graph.nodes
     line = next((case.rule_line(one) for one in nodes if case and one.name() == f"{name}Backward"), None) or scene.line
     got = re.search(r"at index (\d+) - (.*)", scene.message)
     counts = re.search(r"expected (\d+), got (\d+)", scene.message)

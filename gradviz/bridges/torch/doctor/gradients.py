@@ -29,8 +29,6 @@ class Birth(NamedTuple):
 
 def leaf_gradients(case: Case) -> Mapping[Node, Tensor]:
     """The gradient that each leaf gets, those that hold one after a pass."""
-    if case.graph is None:
-        return {}
     notes = case.notes
     if notes is None:
         if not case.is_over:

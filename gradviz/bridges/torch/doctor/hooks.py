@@ -20,7 +20,7 @@ from .gradients import leaf_gradients
 
 def hooks(case: Case) -> Iterator[Finding]:
     """Hooks that change the gradient of a leaf or of something on the way."""
-    if case.graph is None or case.notes is None:
+    if case.notes is None:
         yield from _hooked(case)
         return
     arrived = {Output(node, 0): one for node, one in leaf_gradients(case).items()}
@@ -48,7 +48,7 @@ def hooks(case: Case) -> Iterator[Finding]:
 
 def _hooked(case: Case) -> Iterator[Finding]:
     """After a pass: what has hooks; whether these have changed something is not known any more."""
-    if case.graph is None or not case.is_over:
+    if not case.is_over:
         return
     results = [one for one in _known(case) if hooks_of(one) and one.grad_fn in case.graph.index]
     for one in {id(one): one for one in (*case.leaves, *results)}.values():
@@ -111,7 +111,6 @@ def hook_of(case: Case, node: Node) -> tuple[str, CodeLine | None]:
 
 
 def _functions(case: Case, node: Node) -> Iterator[Any]:
-    assert case.graph is not None
     tensors = [case.graph.leaves[node]] if node in case.graph.leaves else _results(case, node)
     for one in tensors:
         yield from hooks_of(one)

@@ -47,7 +47,7 @@ def _own_leaves(case: Case) -> dict[str, Tensor]:
 def parameters_without(case: Case) -> Iterator[Finding]:
     """Parameters of the model that get no gradient, by cause."""
     lacking = missing(case)
-    if not lacking or case.graph is None or case.has_checkpoints:
+    if not lacking or not case.has_graph or case.has_checkpoints:
         return
     names, tensors = list(lacking), list(lacking.values())
     seen = reach(case.steps, tensors, case.leads) if case.steps else None
@@ -225,7 +225,7 @@ def frozen(case: Case) -> Iterator[Finding]:
     if not names:
         return
     if len(names) == len(case.parameters):
-        if case.graph is not None:
+        if case.has_graph:
             what = f"All {count_of(len(names), 'parameter')} of the model are frozen (requires_grad is False)"
             others = [code(name) for one in case.leaves[:MOST_NAMED] if (name := case.name(one))]
             to = f": gradients go to {listed(others)} alone" if others else ""
@@ -238,7 +238,7 @@ def frozen(case: Case) -> Iterator[Finding]:
 def none_sent(case: Case) -> Iterator[Finding]:
     """Leaves to which an operator sends no gradient though it was asked for one."""
     notes = case.notes
-    if notes is None or notes.error is not None or case.graph is None:
+    if notes is None or notes.error is not None:
         return
     lacking = {node: leaf for node, leaf in case.graph.leaves.items() if notes.returned.get(Output(node, 0)) is None}
     if case.has_checkpoints or not lacking:
@@ -263,7 +263,6 @@ def none_sent(case: Case) -> Iterator[Finding]:
 
 def _behind(case: Case, node: Node) -> set[Node | None]:
     """A node and those through which gradients come to it."""
-    assert case.graph is not None
     found: set[Node | None] = {node}
     for one in case.graph.nodes:
         if any(before in found for before, _ in one.next_functions):

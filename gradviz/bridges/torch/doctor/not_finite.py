@@ -127,8 +127,6 @@ INFINITE_ON_PURPOSE = {
 
 def not_finite(case: Case) -> Iterator[Finding]:
     """NaN or infinity in gradients or in the loss."""
-    if case.graph is None:
-        return
     leaves = case.graph.leaves
     bad = [node for node, one in leaf_gradients(case).items() if is_not_finite(one)]
     names = [name for node in bad if (name := case.name(leaves[node]))]
@@ -246,7 +244,6 @@ def _is_behind_mask(case: Case, node: Node) -> bool:
 
 def _afterwards(case: Case, names: Sequence[str]) -> Finding:
     """Gradients are not finite, the loss is, and the graph is freed: what may have done it."""
-    assert case.graph is not None
     found = [node for node in case.graph.nodes if (one := SINGULAR.get(type_of(node))) and one.backward]
     kept = [
         node for node in found if type_of(node) not in ("exp", "mean", "var", "softmax", "log_softmax", "pow", "div")
@@ -349,7 +346,6 @@ def _bad_data(case: Case) -> Forward | None:
 
 def _birth(case: Case) -> Forward | None:
     """The first operator whose result is not finite, or that read data that are not."""
-    assert case.graph is not None
     results: dict[Output, Tensor] = {output_of(root): root for root in case.graph_roots}
     data: dict[Node, list[Tensor]] = {}
     for node in case.graph.nodes:
@@ -387,7 +383,6 @@ def _is_wrong(node: Node, result: Tensor) -> bool:
 
 def _before(case: Case, node: Node, made: Tensor, results: dict[Output, Tensor]) -> Forward | None:
     """Of an operator and those before it whose results are not known, the one that has made it."""
-    assert case.graph is not None
     candidates, stack = [node], [node]
     while stack:
         for before, slot in stack.pop().next_functions:

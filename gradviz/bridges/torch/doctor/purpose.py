@@ -119,6 +119,5 @@ def _readers_of(case: Case, cut: Step | None) -> Iterator[list[bool]]:
 
 def _are_called_twice(case: Case) -> bool:
     """Whether several operators read each trained parameter: a network judges what was made and what is real."""
-    assert case.graph is not None
     counts = Counter(before for node in case.graph.nodes for before, _ in node.next_functions)
     return all(counts[leaf] > 1 for leaf in case.graph.leaves)

@@ -43,7 +43,7 @@ def plain_tensors(case: Case) -> Iterator[Finding]:
                     "arithmetic, and that is a plain tensor, which parameters() leaves out."
                 )
             attribute = name.partition("[")[0]
-            harm = tensor.is_leaf or case.graph is None or id(base) in leaves
+            harm = tensor.is_leaf or not case.has_graph or id(base) in leaves
             ways_out = (
                 f"Wrap it last: self.{attribute} = nn.Parameter(tensor).",
                 "If it should not be trained, register_buffer() it without requires_grad.",
@@ -55,7 +55,7 @@ def computed_once(case: Case) -> Iterator[Finding]:
     """Results in attributes that ``__init__`` alone computes from parameters, and that the loss needs."""
     for module, path in case.modules.items():
         for name, tensor in vars(module).items():
-            if not isinstance(tensor, Tensor) or tensor.grad_fn is None or case.graph is None:
+            if not isinstance(tensor, Tensor) or tensor.grad_fn is None:
                 continue
             methods = {each.name for each in _stores(module, name)}
             if (
@@ -162,7 +162,7 @@ def hidden_modules(case: Case) -> Iterator[Finding]:
 def _are_used(case: Case, tensors: Sequence[Tensor]) -> bool:
     """Whether gradients go to some of them, or there is no graph to see that in."""
     leaves = {id(one) for one in case.leaves}
-    return any(case.graph is None or id(one) in leaves for one in tensors)
+    return any(not case.has_graph or id(one) in leaves for one in tensors)
 
 
 def _modules_in(value: Any, depth: int = 3) -> Iterator[tuple[str, Module]]:

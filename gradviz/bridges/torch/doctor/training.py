@@ -26,8 +26,6 @@ TELLING = {*BACKWARD, "grad=", "zero_grad", "step"}
 
 def doubled(case: Case) -> Iterator[Finding]:
     """Gradients of an earlier pass that this one is added to."""
-    if case.graph is None:
-        return
     holds = {name: one for name, one in _leaves(case).items() if one.grad is not None and bool(one.grad.any())}
     if not holds:
         return
@@ -199,7 +197,7 @@ ERROR = "Error"
 
 def second_derivatives(case: Case) -> Iterator[Finding]:
     """Functions whose backward cannot be differentiated, on the way to a gradient of a gradient."""
-    if case.graph is None or not any(node.name().endswith(ERROR) for node in case.graph.nodes):
+    if not any(node.name().endswith(ERROR) for node in case.graph.nodes):
         return
     owners = {cast(Any, node)._forward_cls for node in case.graph.nodes if is_function(node)} | set(_functions(case))
     marked = [one for one in owners if is_once(one)]
@@ -241,7 +239,7 @@ FAILS = (
 
 def fails(case: Case) -> Iterator[Finding]:
     """An operator whose backward raises, where nothing else is known to do so."""
-    if case.notes is None or case.error is None or case.graph is None:
+    if case.notes is None or case.error is None:
         return
     told = (*overwritten(case), *second_derivatives(case))
     gone = {visit.node for visit in case.visits}
@@ -261,7 +259,7 @@ def fails(case: Case) -> Iterator[Finding]:
 def not_scalar(case: Case) -> Iterator[Finding]:
     """A loss of several elements."""
     root = case.roots[0]
-    if case.graph is None or root.numel() == 1 or case.is_over or len(case.roots) > 1:
+    if not case.has_graph or root.numel() == 1 or case.is_over or len(case.roots) > 1:
         return
     shape = " × ".join(map(str, root.shape))
     line = case.line(root.grad_fn) if root.grad_fn is not None else None
