@@ -30,6 +30,9 @@ MOST_STEPS = 100_000
 MOST_WALKED = 200
 """Nodes that are looked at to learn what a tensor comes from that no call returned."""
 
+MOST_ITEMS = 1_000
+"""Of a list or dict that is looked into."""
+
 LEAVES = {"item", "tolist", "numpy", "__array__", "__float__", "__int__", "__complex__", "__dlpack__"}
 """Calls through which a tensor leaves PyTorch."""
 
@@ -366,11 +369,17 @@ def variable_of(tensor: Tensor, frame: FrameType | None) -> str:
             return name
         if name == "self":
             value = vars(value) if hasattr(value, "__dict__") else None
-        if isinstance(value, list | tuple | dict) and len(value) < 1_000:
-            rows = value.items() if isinstance(value, dict) else enumerate(value)
-            if (key := next((key for key, one in rows if one is tensor), None)) is not None:
+        for key, one in items_of(value):
+            if one is tensor:
                 return f"self.{key}" if name == "self" else f"{name}[{key!r}]"
     return ""
+
+
+def items_of(value: Any) -> Iterable[tuple[Any, Any]]:
+    """The places and elements of a list or dict; of one that is too long to be looked into, and of all else, none."""
+    if not isinstance(value, list | tuple | dict) or len(value) > MOST_ITEMS:
+        return ()
+    return value.items() if isinstance(value, dict) else enumerate(value)
 
 
 def variables_of(frame: FrameType) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from types import FrameType
 from typing import Any
 
@@ -17,8 +18,8 @@ from torch.autograd.graph import Node
 from ....program import GradvizError
 from ....program.code_line import CodeLine, line_at, stored
 from ....program.errors import code, listed
-from ..capture import REMEMBERED, Module, capture, captures, tensors_on, whole
-from ..flow import Call, Seen, Step, look_up, sources_of, storage_of, variables_of
+from ..capture import REMEMBERED, Module, capture, captures, dotted, paths_of, tensors_on, whole
+from ..flow import Call, Seen, Step, items_of, look_up, sources_of, storage_of, variables_of
 from ..graph import Graph, Output, Tensor, described, function_of, is_freed, number_of, output_of, type_of
 from ..instances import instances
 from ..origins import Origin, origins
@@ -26,9 +27,6 @@ from ..run import run
 from ..watch import Notes, Visit
 from .diagnosis import Place
 from .reach import ends, slice_of
-
-MOST_ITEMS = 1_000
-"""Of a list or dict that is looked into."""
 
 
 def _counts(graph: Graph) -> list[tuple[Node, int]]:
@@ -219,12 +217,7 @@ class Case:
     @cached_property
     def modules(self) -> dict[Module, str]:
         """The modules of the models by their paths."""
-        several = len(self.models) > 1
-        return {
-            part: ".".join(filter(None, [type(model).__name__ if several else "", path]))
-            for model in reversed(self.models)
-            for path, part in model.named_modules()
-        }
+        return paths_of(self.models)
 
     def variable(self, value: object) -> str:
         """The variable that holds something; empty: none does."""
@@ -247,12 +240,9 @@ class Case:
 
     def _attribute(self, tensor: Tensor) -> str:
         for module, path in self.modules.items():
-            for name, value in vars(module).items():
+            for name, value in chain(vars(module).items(), module._buffers.items()):
                 if value is tensor:
-                    return ".".join(filter(None, [path, name]))
-            for name, value in module.named_buffers(recurse=False):
-                if value is tensor:
-                    return ".".join(filter(None, [path, name]))
+                    return dotted(path, name)
         return ""
 
     def name_seen(self, seen: Seen) -> str:
@@ -278,9 +268,7 @@ class Case:
             for name, value in values.items():
                 if isinstance(value, Tensor):
                     yield name, value
-                elif isinstance(value, list | tuple | dict) and len(value) < MOST_ITEMS:
-                    rows = value.items() if isinstance(value, dict) else enumerate(value)
-                    yield from ((f"{name}[{key!r}]", one) for key, one in rows if isinstance(one, Tensor))
+                yield from ((f"{name}[{key!r}]", one) for key, one in items_of(value) if isinstance(one, Tensor))
 
     def maker(self, seen: Seen) -> Step | None:
         """The call that made a tensor."""

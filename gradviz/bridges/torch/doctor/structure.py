@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import dis
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from ....program.code_line import CodeLine, line_at
 from ....program.errors import code, count_of
-from ..capture import Module
-from ..flow import Call, is_inside, look_up, storage_of
+from ..capture import Module, dotted
+from ..flow import Call, is_inside, items_of, look_up, storage_of
 from ..graph import Tensor
 from .case import Case, in_line
 from .diagnosis import Finding
-
-MOST_ITEMS = 1_000
-"""Of a list or dict that is looked into."""
 
 
 def plain_tensors(case: Case) -> Iterator[Finding]:
@@ -23,15 +21,15 @@ def plain_tensors(case: Case) -> Iterator[Finding]:
     leaves = {id(one) for one in case.leaves}
     registered = {id(one) for one in case.parameters.values()}
     for module, path in case.modules.items():
-        for name, tensor in _attributes(module):
-            if not isinstance(tensor, Tensor) or not tensor.requires_grad or id(tensor) in registered:
+        for name, tensor in _tensors(module):
+            if not tensor.requires_grad or id(tensor) in registered:
                 continue
             base = tensor if tensor.is_leaf else _anonymous(case, tensor)
             if base is None or id(tensor) in case.optimized or id(base) in case.optimized:
                 continue
             if base is not tensor and not _is_made_once(case, tensor):
                 continue
-            full = f"{path}.{name}" if path else name
+            full = dotted(path, name)
             if tensor.is_leaf:
                 sentence = (
                     f"{code(full)} requires a gradient but is no parameter of the model: it is a plain tensor, which "
@@ -64,7 +62,7 @@ def computed_once(case: Case) -> Iterator[Finding]:
                 or _anonymous(case, tensor) is not None
             ):
                 continue
-            full = f"{path}.{name}" if path else name
+            full = dotted(path, name)
             sentence = (
                 f"{code(full)} is computed from parameters once, in __init__: the first backward() frees that part of "
                 "the graph and the next one fails there, and after a step it still has the old value."
@@ -97,21 +95,13 @@ def _stores(module: Module, name: str) -> Iterator[Store]:
                     yield Store(method, line_at(code_of, each.offset))
 
 
-def _attributes(module: Module) -> Iterator[tuple[str, Any]]:
-    """What a module holds beside its parameters and parts, and inside of lists and dicts too."""
-    for name, value in vars(module).items():
-        if name in ("_parameters", "_modules"):
-            continue
-        if name == "_buffers":
-            yield from value.items()
-        elif isinstance(value, list | tuple | dict) and len(value) <= MOST_ITEMS and not name.startswith("_"):
-            yield from ((f"{name}[{key!r}]", one) for key, one in _items(value))
-        elif not name.startswith("_") or isinstance(value, Tensor):
+def _tensors(module: Module) -> Iterator[tuple[str, Tensor]]:
+    """The tensors that a module holds beside its parameters, inside of lists and dicts too."""
+    for name, value in chain(module._buffers.items(), vars(module).items()):
+        if isinstance(value, Tensor):
             yield name, value
-
-
-def _items(value: Any) -> Iterable[tuple[Any, Any]]:
-    return value.items() if isinstance(value, dict) else enumerate(value)
+        elif not name.startswith("_"):
+            yield from ((f"{name}[{key!r}]", one) for key, one in items_of(value) if isinstance(one, Tensor))
 
 
 def _anonymous(case: Case, tensor: Tensor) -> Tensor | None:
@@ -134,7 +124,7 @@ def hidden_modules(case: Case) -> Iterator[Finding]:
     told: set[int] = set()
     for module, path in case.modules.items():
         for name, value in vars(module).items():
-            if name.startswith("_") or not isinstance(value, list | tuple | dict):
+            if name.startswith("_"):
                 continue
             hidden = [(place, one) for place, one in _modules_in(value) if one not in case.modules]
             own = [
@@ -146,14 +136,14 @@ def hidden_modules(case: Case) -> Iterator[Finding]:
             told.update(id(tensor) for _, tensor in own)
             if not _are_used(case, [tensor for _, tensor in own]):
                 continue
-            full = f"{path}.{name}" if path else name
+            full = dotted(path, name)
             kind = "dict" if isinstance(value, dict) else type(value).__name__
             sentence = (
                 f"The {count_of(len(own), 'parameter')} of the modules in {code(full)} are not parameters of the "
                 f"model: a {kind} of modules is not looked into, so no optimizer changes them."
             )
             better = "nn.ModuleDict" if isinstance(value, dict) else "nn.ModuleList"
-            names = (full, *(f"{path}.{name}" if path else name for name, _ in own))
+            names = (full, *(dotted(path, name) for name, _ in own))
             line = assigned(module, name)
             yield Finding("module_list", sentence, names, line, ways_out=(f"Write self.{name} = {better}(...).",))
     yield from _called_inside(case, told)
@@ -167,12 +157,10 @@ def _are_used(case: Case, tensors: Sequence[Tensor]) -> bool:
 
 def _modules_in(value: Any, depth: int = 3) -> Iterator[tuple[str, Module]]:
     """The modules in lists and dicts, and in those inside, with their places."""
-    if len(value) > MOST_ITEMS or not depth:
-        return
-    for key, one in _items(value):
+    for key, one in items_of(value) if depth else ():
         if isinstance(one, Module):
             yield f"[{key!r}]", one
-        elif isinstance(one, list | tuple | dict):
+        else:
             yield from ((f"[{key!r}]{place}", inner) for place, inner in _modules_in(one, depth - 1))
 
 
@@ -197,8 +185,7 @@ def _called_inside(case: Case, told: set[int]) -> Iterator[Finding]:
 
 def made_anew(case: Case) -> Iterator[Finding]:
     """Parameters that nobody holds once the loss is there: a forward pass has made them, as a capture can see."""
-    attributes = [one for module in case.modules for _, one in _attributes(module) if isinstance(one, Tensor)]
-    before = {id(_anonymous(case, one)) for one in attributes}
+    before = {id(_anonymous(case, one)) for module in case.modules for _, one in _tensors(module)}
     made: dict[Call | None, list[Tensor]] = {}
     for tensor in case.nobodys if case.parameters else ():
         writes = [step for step in case.steps if any(one.ref() is tensor for one in step.writes)]
