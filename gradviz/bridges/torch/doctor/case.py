@@ -68,7 +68,7 @@ class Case:
     def _found(self) -> list[Module]:
         """The outermost modules that captures and variables know, of which something is in the graph or was called."""
         around = [model for one in self.captures for model in one.models]
-        models = list({id(one): one for one in map(whole, around or self._near)}.values())
+        models = list({id(one): one for one in map(whole, around or self.near)}.values())
         inner = {id(part) for model in models for part in model.modules() if part is not model}
         leaves = {id(one) for one in self.leaves}
         called = {id(module) for step in self.steps for module in step.modules}
@@ -97,12 +97,12 @@ class Case:
         found = [one for one in REMEMBERED if one in known or self._saw_a_root(one)]
         if found or self.has_graph or not REMEMBERED:
             return found
-        own = {id(part) for model in self._given or self._near for part in model.modules()}
+        own = {id(part) for model in self._given or self.near for part in model.modules()}
         last = REMEMBERED[-1]
         return [last] if any(id(module) in own for step in last.flow.steps for module in step.modules) else []
 
     @property
-    def _near(self) -> list[Module]:
+    def near(self) -> list[Module]:
         """The modules that variables hold."""
         return [value for values in self.variables for value in values.values() if isinstance(value, Module)]
 

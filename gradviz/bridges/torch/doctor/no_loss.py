@@ -17,7 +17,7 @@ from .reach import ABOUT_GRADIENTS, Cut, reach
 
 def loss_without(case: Case) -> Iterator[Finding]:
     """A loss that requires no gradient, or that has none of the model's parameters behind it."""
-    if case.has_graph:
+    if case.has_graph or not case.roots:
         return
     root = case.roots[0]
     called = code(case.name(root)) if case.name(root) else "the loss"

@@ -258,8 +258,7 @@ def fails(case: Case) -> Iterator[Finding]:
 
 def not_scalar(case: Case) -> Iterator[Finding]:
     """A loss of several elements."""
-    root = case.roots[0]
-    if not case.has_graph or root.numel() == 1 or case.is_over or len(case.roots) > 1:
+    if not case.has_graph or case.is_over or len(case.roots) > 1 or (root := case.roots[0]).numel() == 1:
         return
     shape = " × ".join(map(str, root.shape))
     line = case.line(root.grad_fn) if root.grad_fn is not None else None
