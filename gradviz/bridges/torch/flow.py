@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from inspect import CO_OPTIMIZED
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 from weakref import ref
 
 import msgspec
@@ -22,7 +22,7 @@ import torch
 from torch.compiler import is_compiling
 from torch.overrides import TorchFunctionMode
 
-from .graph import Graph, Tensor, is_function, is_leaf, next_number, number_of
+from .graph import Graph, Tensor, function_of, is_leaf, next_number, number_of
 
 MOST_STEPS = 100_000
 """Steps that are kept of a capture, the last ones."""
@@ -413,7 +413,7 @@ def _functions(
     if name != "autograd.grad" or not kwargs.get("create_graph") or any(one.requires_grad for one in made):
         return None
     nodes = Graph([one for one in given if one.grad_fn is not None]).nodes
-    return tuple(dict.fromkeys(cast(Any, node)._forward_cls for node in nodes if is_function(node)))
+    return tuple(dict.fromkeys(filter(None, map(function_of, nodes))))
 
 
 def _distinct(tensors: Iterable[Tensor]) -> list[Tensor]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
 
 import torch
 from torch.autograd.graph import Node
@@ -12,7 +11,7 @@ from torch.autograd.graph import Node
 from ....program.code_line import CodeLine
 from ....program.errors import code
 from ..flow import Step, storage_of, variables_of
-from ..graph import Output, Tensor, is_function, type_of
+from ..graph import Output, Tensor, function_of, type_of
 from .case import Case, in_line, line_of, subject, where
 from .damage import overwritten
 from .diagnosis import Finding
@@ -199,8 +198,8 @@ def second_derivatives(case: Case) -> Iterator[Finding]:
     """Functions whose backward cannot be differentiated, on the way to a gradient of a gradient."""
     if not any(node.name().endswith(ERROR) for node in case.graph.nodes):
         return
-    owners = {cast(Any, node)._forward_cls for node in case.graph.nodes if is_function(node)} | set(_functions(case))
-    marked = [one for one in owners if is_once(one)]
+    owners = {*filter(None, map(function_of, case.graph.nodes)), *_functions(case)}
+    marked = list(filter(is_once, owners))
     name = marked[0].__name__ if len(marked) == 1 else ""
     line = line_of(getattr(marked[0], "backward", None)) if len(marked) == 1 else None
     who = code(name) if name else "a Function"
