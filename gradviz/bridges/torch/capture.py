@@ -21,7 +21,7 @@ from torch.compiler import is_compiling
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from .flow import MOST_STEPS, Around, Call, Flow, calls_in, forget, those
+from .flow import MOST_STEPS, Around, Call, Flow, call_in, forget, those
 from .graph import Graph, Tensor, applied, hooks_of, next_number, number_of
 from .instances import instances
 
@@ -80,10 +80,10 @@ class capture:
         forget()
 
     def _step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
-        self.flow.end_step(optimizer, calls_in(sys._getframe(1))[0])
+        self.flow.end_step(optimizer, call_in(sys._getframe(1)))
 
     def _apply(self, node: Node) -> None:
-        call, _ = calls_in(sys._getframe(1))
+        call = call_in(sys._getframe(1))
         if call is None or is_compiling():
             return
         self._applied[number_of(node)] = call

@@ -220,9 +220,9 @@ class Flow(TorchFunctionMode):
     def _switch(self, name: str, args: Sequence[Any], frame: FrameType | None) -> None:
         """A call that is no part of a program: it switches gradients off or tells a profiler of an optimizer."""
         if name == SWITCH and not args[0]:
-            self._switched = calls_in(frame)[0]
+            self._switched = call_in(frame)
         if name == PROFILED and str(args[0]).startswith("Optimizer.zero_grad"):
-            self._zeroed(calls_in(frame)[0])
+            self._zeroed(call_in(frame))
 
     def _zeroed(self, call: Call | None) -> None:
         """An optimizer puts gradients to zero, those too that are None."""
@@ -447,10 +447,10 @@ INSIDE = (str(Path(torch.__file__).parent) + os.sep, str(Path(__file__).parents[
 """Folders whose code is not the user's."""
 
 
-def calls_in(frame: FrameType | None) -> tuple[Call | None, FrameType | None]:
-    """The innermost call that stands in the user's code, and its frame."""
+def call_in(frame: FrameType | None) -> Call | None:
+    """The innermost call that stands in the user's code."""
     frame = users(frame)
-    return (None, None) if frame is None else (Call(frame.f_code, frame.f_lasti), frame)
+    return None if frame is None else Call(frame.f_code, frame.f_lasti)
 
 
 def users(frame: FrameType | None) -> FrameType | None:
