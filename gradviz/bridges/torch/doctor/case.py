@@ -104,7 +104,7 @@ class Case:
     @property
     def near(self) -> list[Module]:
         """The modules that variables hold."""
-        return [value for values in self.variables for value in values.values() if isinstance(value, Module)]
+        return [value for _, value in self.variables if isinstance(value, Module)]
 
     @property
     def saw_loss(self) -> bool:
@@ -112,8 +112,13 @@ class Case:
         return any(map(self._saw_a_root, self.captures))
 
     def _saw_a_root(self, one: capture) -> bool:
-        roots = {seen for root in self.roots if (seen := look_up(root)) is not None}
+        roots = set(self.seen_roots)
         return any(not roots.isdisjoint(step.makes) for step in one.flow.steps)
+
+    @cached_property
+    def seen_roots(self) -> list[Seen]:
+        """The roots as captures have seen them."""
+        return list(filter(None, map(look_up, self.roots)))
 
     @cached_property
     def steps(self) -> list[Step]:
@@ -129,9 +134,8 @@ class Case:
     @cached_property
     def leads(self) -> set[Seen]:
         """What the loss was computed from, as captures have seen it."""
-        start = [seen for root in self.roots if (seen := look_up(root)) is not None]
-        if not start:
-            start = [seen for root in self.roots for seen in sources_of(root, [one.flow for one in self.captures])]
+        flows = [one.flow for one in self.captures]
+        start = self.seen_roots or [seen for root in self.roots for seen in sources_of(root, flows)]
         return slice_of(self.steps, start or ([] if self.has_graph else ends(self.steps)))
 
     @cached_property
@@ -197,9 +201,9 @@ class Case:
         return [one for one in self.roots if one.requires_grad]
 
     @cached_property
-    def variables(self) -> list[Mapping[str, Any]]:
-        """The variables of each frame."""
-        return [variables_of(frame) for frame in self.frames]
+    def variables(self) -> list[tuple[str, Any]]:
+        """The variables of each frame and what they hold."""
+        return [held for frame in self.frames for held in variables_of(frame).items()]
 
     @cached_property
     def parameters(self) -> dict[str, Tensor]:
@@ -221,11 +225,7 @@ class Case:
 
     def variable(self, value: object) -> str:
         """The variable that holds something; empty: none does."""
-        for values in self.variables:
-            for name, one in values.items():
-                if one is value and name != "self":
-                    return name
-        return ""
+        return next((name for name, one in self.variables if one is value and name != "self"), "")
 
     @cached_property
     def _names(self) -> dict[int, str]:
@@ -264,19 +264,18 @@ class Case:
 
     def held(self) -> Iterator[tuple[str, Tensor]]:
         """The tensors that variables hold, in lists and dicts too."""
-        for values in self.variables:
-            for name, value in values.items():
-                if isinstance(value, Tensor):
-                    yield name, value
-                yield from ((f"{name}[{key!r}]", one) for key, one in items_of(value) if isinstance(one, Tensor))
+        for name, value in self.variables:
+            if isinstance(value, Tensor):
+                yield name, value
+            yield from ((f"{name}[{key!r}]", one) for key, one in items_of(value) if isinstance(one, Tensor))
 
-    def maker(self, seen: Seen) -> Step | None:
+    def maker(self, seen: Seen | None) -> Step | None:
         """The call that made a tensor."""
         return self._made_by.get(seen)
 
     @cached_property
-    def _made_by(self) -> dict[Seen, Step]:
-        found: dict[Seen, Step] = {}
+    def _made_by(self) -> dict[Seen | None, Step]:
+        found: dict[Seen | None, Step] = {}
         for step in self.steps:
             for one in step.makes:
                 found.setdefault(one, step)
@@ -350,13 +349,9 @@ class Case:
     def sharing(self, tensor: Tensor) -> Iterator[str]:
         """The parameters and variables that lie in the memory of a tensor."""
         storage = storage_of(tensor)
-        for name, one in self.parameters.items():
-            if storage and storage_of(one) == storage:
+        for name, one in chain(self.parameters.items(), self.variables):
+            if storage and isinstance(one, Tensor) and storage_of(one) == storage:
                 yield name
-        for values in self.variables:
-            for name, value in values.items():
-                if isinstance(value, Tensor) and storage and storage_of(value) == storage:
-                    yield name
 
     @cached_property
     def optimized(self) -> set[int]:

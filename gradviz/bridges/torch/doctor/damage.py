@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from torch.autograd.graph import Node
 
 from ....program.errors import code, listed
-from ..flow import PASSES, Seen, Step, look_up, storage_of
+from ..flow import PASSES, Seen, Step, storage_of
 from ..graph import Raw, Tensor, described, is_freed, kept_by
 from .case import Case, in_line, where
 from .diagnosis import Finding
@@ -144,9 +144,11 @@ def freed(case: Case, *, again: bool = False) -> Iterator[Finding]:
     """
     if not case.freed:
         return
-    is_part = any(True for node in case.graph.nodes if node not in set(case.freed) and any(kept_by(node)))
+    gone = set(case.freed)
+    is_part = any(node not in gone and any(kept_by(node)) for node in case.graph.nodes)
     backward = _backward(case)
-    is_other = backward is not None and _is_later(case, backward)
+    # The loss was computed after that, on what it had freed.
+    is_other = backward is not None and any(one.step > backward.number for one in case.seen_roots)
     if not (again or is_part or is_other) or next(computed_once(case), None) is not None:
         return
     if not again and next(overwritten(case), None) is not None:
@@ -170,7 +172,7 @@ def freed(case: Case, *, again: bool = False) -> Iterator[Finding]:
         "Say retain_graph=True in the backward() that comes first.",
         "Compute what both share again, or detach() it where no gradient need pass.",
     )
-    maker = case.maker(carried) if carried is not None else None
+    maker = case.maker(carried)
     made = case.line(maker) if maker is not None and maker.function else None
     what = code(shared) if shared else "What this pass was given of an earlier one"
     evidence = (f"{what} comes from {made}: {made.text}",) if made is not None else ()
@@ -187,12 +189,6 @@ def _backward(case: Case) -> Step | None:
         if not slice_of(before, step.reads[:1]).isdisjoint(made):
             return step
     return None
-
-
-def _is_later(case: Case, backward: Step) -> bool:
-    """Whether the loss was computed after a backward pass, on what that had freed."""
-    seen = [look_up(root) for root in case.roots]
-    return any(one is not None and one.step > backward.number for one in seen)
 
 
 def _carried(case: Case) -> Seen | None:

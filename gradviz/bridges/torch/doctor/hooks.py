@@ -112,6 +112,5 @@ def hook_of(case: Case, node: Node) -> tuple[str, CodeLine | None]:
 
 def _known(case: Case) -> list[Tensor]:
     """The tensors that captures have seen made, or that variables hold."""
-    values = [one for values in case.variables for one in values.values()]
     seen = [one.ref() for step in case.steps for one in step.makes]
-    return [one for one in (*seen, *values) if isinstance(one, Tensor)]
+    return [one for one in (*seen, *(value for _, value in case.variables)) if isinstance(one, Tensor)]

@@ -95,8 +95,7 @@ def _exit(case: Case) -> Step | None:
 
 def loss_line(case: Case) -> CodeLine | None:
     """The line that the loss was computed on last; None: no capture saw it."""
-    seen = look_up(case.roots[0])
-    return None if seen is None else case.line(case.maker(seen))
+    return case.line(case.maker(look_up(case.roots[0])))
 
 
 def left_over(case: Case) -> str:

@@ -47,7 +47,7 @@ def purpose_of(case: Case, step: Step | None, names: Sequence[str]) -> str:
 
 def _becomes_a_leaf(case: Case, step: Step | None) -> bool:
     """Whether what a call has made goes into a leaf that gradients go to, as in an inner loop."""
-    leaves = [seen for one in case.leaves if (seen := look_up(one)) is not None]
+    leaves = filter(None, map(look_up, case.leaves))
     return step is not None and not slice_of(case.steps, leaves).isdisjoint(step.makes)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from ....program.code_line import CodeLine, line_at
 from ....program.errors import code, count_of
@@ -55,12 +55,9 @@ def computed_once(case: Case) -> Iterator[Finding]:
         for name, tensor in vars(module).items():
             if not isinstance(tensor, Tensor) or tensor.grad_fn is None:
                 continue
-            methods = {each.name for each in _stores(module, name)}
-            if (
-                methods != {"__init__"}
-                or tensor.grad_fn not in case.graph.index
-                or _anonymous(case, tensor) is not None
-            ):
+            methods = {method for method, _ in _stores(module, name)}
+            is_read = tensor.grad_fn in case.graph.index and _anonymous(case, tensor) is None
+            if methods != {"__init__"} or not is_read:
                 continue
             full = dotted(path, name)
             sentence = (
@@ -71,20 +68,13 @@ def computed_once(case: Case) -> Iterator[Finding]:
             yield Finding("freed", sentence, (full,), assigned(module, name), ways_out=ways_out)
 
 
-class Store(NamedTuple):
-    """A method of the user's that sets an attribute, and where."""
-
-    name: str
-    line: CodeLine
-
-
 def assigned(module: Module, name: str) -> CodeLine | None:
     """The line of the user's code on which a module gets an attribute first; None: it is not known."""
-    return next((one.line for one in _stores(module, name) if one.name == "__init__"), None)
+    return next((line for method, line in _stores(module, name) if method == "__init__"), None)
 
 
-def _stores(module: Module, name: str) -> Iterator[Store]:
-    """The methods of the user's that set an attribute of a module."""
+def _stores(module: Module, name: str) -> Iterator[tuple[str, CodeLine]]:
+    """The methods of the user's that set an attribute of a module, and where."""
     for one in type(module).__mro__:
         for method, function in vars(one).items():
             code_of = getattr(function, "__code__", None)
@@ -92,7 +82,7 @@ def _stores(module: Module, name: str) -> Iterator[Store]:
                 continue
             for each in dis.get_instructions(code_of):
                 if each.opname == "STORE_ATTR" and each.argval == name:
-                    yield Store(method, line_at(code_of, each.offset))
+                    yield method, line_at(code_of, each.offset)
 
 
 def _tensors(module: Module) -> Iterator[tuple[str, Tensor]]:

@@ -44,8 +44,8 @@ PASS_ON = {
 def zeros(case: Case) -> Iterator[Finding]:
     """Parameters whose gradient is zero throughout."""
     leaves = case.graph.leaves
-    found = [(node, case.name(leaves[node])) for node, one in leaf_gradients(case).items() if is_zero(one)]
-    found = [(node, name) for node, name in found if name]
+    zero = [node for node, one in leaf_gradients(case).items() if is_zero(one)]
+    found = [(node, name) for node in zero if (name := case.name(leaves[node]))]
     if case.notes is None:
         likely = list(_always(case, found))
         yield from likely or _unexplained(case, [name for _, name in found])
