@@ -15,9 +15,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from io import StringIO
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
-from xml.etree.ElementTree import Element, ParseError, SubElement, XMLPullParser, tostring
+from typing import TYPE_CHECKING, Any
+from xml.etree.ElementTree import Element, ParseError, SubElement, iterparse, tostring
 
 from .theme import DrawingError, Theme
 
@@ -157,7 +158,8 @@ def clean(source: str) -> Element:
     if start < 0:
         raise DrawingError("This is no SVG: it has no <svg> element.", kind="bad_svg")
     try:
-        return _rebuild(_events(source[start:]))
+        # What stands outside of the root, such as a document type, is cut off.
+        return _rebuild(iterparse(StringIO(source[start:]), ["start", "end"]))
     except ParseError as error:
         raise DrawingError(f"This is no SVG: {error}.", kind="bad_svg") from None
 
@@ -175,14 +177,6 @@ def dressed(
     for group in picture.iter("g"):
         _dress(group, theme, titles.get(group.get("id", "")))
     return tostring(picture, encoding="unicode")
-
-
-def _events(source: str) -> Iterator[tuple[str, Element]]:
-    """The starts and ends of elements; what stands outside of the root, such as a document type, was cut off."""
-    parser: XMLPullParser[Element] = XMLPullParser(["start", "end"])
-    parser.feed(source)
-    parser.close()
-    return cast(Iterator[tuple[str, Element]], parser.read_events())
 
 
 def _rebuild(events: Iterator[tuple[str, Element]]) -> Element:
