@@ -410,7 +410,7 @@ def grouped(names: Sequence[str], parameters: Iterable[str]) -> str:
     parts = [f"the {count} parameters of {code(prefix)}" for prefix, count in wholes.items()] + list(map(code, rest))
     if len(parts) > 4:
         return f"{', '.join(parts[:3])} and {len(parts) - 3} more"
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+    return listed(parts)
 
 
 def subject(names: Sequence[str], parameters: Iterable[str], verb: str) -> str:
