@@ -91,9 +91,13 @@ class Case:
         return bool(self._given)
 
     @cached_property
+    def _captured(self) -> Mapping[Node, capture]:
+        return captures(self.graph)
+
+    @cached_property
     def captures(self) -> list[capture]:
         """Those that saw something of the loss; if it has no graph, else the last one that the model was called in."""
-        known = set(captures(self.graph).values())
+        known = set(self._captured.values())
         found = [one for one in REMEMBERED if one in known or self._saw_a_root(one)]
         if found or self.has_graph or not REMEMBERED:
             return found
@@ -183,7 +187,7 @@ class Case:
             return None
         seeds = [torch.ones_like(root) for root in roots]
         try:
-            tensors = tensors_on(self.graph, captures(self.graph))
+            tensors = tensors_on(self.graph, self._captured)
             found = run(self.graph, roots, seeds, None, tensors=tensors, create_graph=False, write=False)
         except (GradvizError, RuntimeError):
             return None
@@ -288,7 +292,7 @@ class Case:
     @cached_property
     def origins(self) -> Mapping[Node, Origin]:
         """Where operators come from."""
-        return origins(captures(self.graph))
+        return origins(self._captured)
 
     def line(self, at: Node | Step | Call | None) -> CodeLine | None:
         """The line of the user's code that something was called on; None: it is not known."""
