@@ -32,7 +32,6 @@ from .view import (
     node_look,
     node_size,
     node_text,
-    seen,
     state_at,
 )
 
@@ -128,7 +127,7 @@ def digraph(
         DrawingError: nothing of a name in `opened` can open; kind ``not_found``.
     """
     nesting = Nesting(trace, folded=not plumbing)
-    state = seen(state_at(trace, position), nesting.plumbing)
+    state = state_at(trace, position, nesting.plumbing)
     chosen = nesting.around(state.net) if opened is None else nesting.chosen(opened)
     return draw(view(nesting, chosen), state, theme)
 

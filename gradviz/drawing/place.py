@@ -259,13 +259,13 @@ class Placement:
         return Rectangle(left, top, right - left, bottom - top)
 
 
-HEADING = 6.0
+HEADING_LETTERS = 6.0
 """About the width of the heading of a lane, in sizes of its letters."""
 
 
 def halves(views: Iterable[View], theme: Theme) -> tuple[float, float]:
     """Half the width of the widest node of the forward lane and of that of the backward lane, or of their headings."""
-    widest = {True: HEADING * theme.title_size, False: HEADING * theme.title_size}
+    widest = dict.fromkeys((True, False), HEADING_LETTERS * theme.title_size)
     for node in (node for drawn in views for node in drawn.all_nodes()):
         widest[node.is_forward] = max(widest[node.is_forward], node_size(node, theme)[0])
     return widest[True] / 2, widest[False] / 2

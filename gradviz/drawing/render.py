@@ -27,7 +27,7 @@ from .nesting import Nesting
 from .picture import SECONDS, dressed, layout
 from .place import halves
 from .theme import LIGHT, MAX_LABEL, MAX_NET_TITLE, MAX_TITLE, Clock, DrawingError, Theme, fit
-from .view import Cluster, Edge, Node, Section, State, View, seen, state_at
+from .view import Cluster, Edge, Node, Section, State, View, state_at
 
 MAX_FOR_GRAPHVIZ = 400
 MAX_LENGTH_FOR_GRAPHVIZ = 800
@@ -98,7 +98,7 @@ def _rendered(trace: Trace, theme: Theme, seconds: float, clock: Clock) -> Graph
         clock.tick(sum(line.rpartition(".")[2].startswith("f") for line in lines))
         found.append(NodeGroup(id=group.id, around=around, lines=list(lines), shape=number[view], words=words))
     folded = dict(nesting.plumbing.folded)
-    state = seen(state_at(trace, None), nesting.plumbing)
+    state = state_at(trace, None, nesting.plumbing)
     svg = _picture(trace, drawn, state, theme, seconds, clock, widest=widest if contents else None)
     whole = _whole(trace, theme, clock) if folded else None
     clock.end()
@@ -115,7 +115,7 @@ def _rendered(trace: Trace, theme: Theme, seconds: float, clock: Clock) -> Graph
 def _whole(trace: Trace, theme: Theme, clock: Clock) -> str:
     """The drawing with its plumbing. A front end makes its tool tips: few look at them."""
     nesting = Nesting(trace)
-    return lanes(view(nesting, _fitting(nesting)), state_at(trace, None), theme, {}, clock)
+    return lanes(view(nesting, _fitting(nesting)), state_at(trace, None, nesting.plumbing), theme, {}, clock)
 
 
 def svg(trace: Trace, position: int | None = None, theme: Theme = LIGHT, *, seconds: float = SECONDS) -> str:
@@ -124,7 +124,7 @@ def svg(trace: Trace, position: int | None = None, theme: Theme = LIGHT, *, seco
     The nested nets that the position is in are shown. Raises IndexError where the recording has no such position.
     """
     nesting = Nesting(trace, folded=True)
-    state = seen(state_at(trace, position), nesting.plumbing)
+    state = state_at(trace, position, nesting.plumbing)
     drawn = view(nesting, nesting.around(state.net))
     return _picture(trace, drawn, state, theme, seconds, Clock(), background=theme.background)
 

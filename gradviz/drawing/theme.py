@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
@@ -133,10 +134,8 @@ def label(names: Sequence[str]) -> list[str]:
         name, comma, part = names[0].partition(", ")
         lines = [f"{name},", part] if comma and name.startswith("gradient of ") else [names[0]]
         return [fit(line, MAX_LABEL) for line in lines]
-    counts: dict[str, int] = {}
-    for blob in names:
-        counts[blob] = counts.get(blob, 0) + 1
-    lines = [fit(blob, MAX_LABEL) + (f" ×{count}" if count > 1 else "") for blob, count in counts.items()]
+    counts = Counter(names).items()
+    lines = [fit(blob, MAX_LABEL) + (f" ×{count}" if count > 1 else "") for blob, count in counts]
     if len(lines) > MAX_LABEL_LINES:
         lines[MAX_LABEL_LINES - 1 :] = [f"+{len(lines) - MAX_LABEL_LINES + 1} more"]
     return lines

@@ -9,8 +9,8 @@ ports through which blobs go in and out. A group of operators is drawn as if it 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from math import ceil
 from typing import Literal
 
@@ -237,21 +237,26 @@ class State:
         return edge.kind == "backward" and edge.target in self.new and not self.is_future(edge)
 
 
-def state_at(trace: Trace, position: int | None) -> State:
-    """The state of `trace` after `position` events.
+def state_at(trace: Trace, position: int | None, plumbing: Plumbing) -> State:
+    """The state of `trace` after `position` events; what is folded is marked at the node that it is part of.
 
     Raises IndexError where the recording has no such position.
     """
+
+    def shown(lines: Iterable[str]) -> frozenset[str]:
+        return frozenset(map(plumbing.shown, lines))
+
     if position is None:
-        return State(obstacles=trace.faults(0))
+        return State(obstacles=shown(trace.faults(0)))
     if not 0 <= position <= trace.length:
         raise IndexError(f"there is no position {position}: the recording goes from 0 to {trace.length}")
-    event, obstacles = trace.event_at(position), trace.faults(position)
+    event, obstacles = trace.event_at(position), shown(trace.faults(position))
     if event is None:
         return State(position, obstacles=obstacles)
     prefix = f"{event.subnet}." if event.subnet else ""
-    current = None if event.forward is None else f"{prefix}f{event.forward}"
-    return State(position, current, event.subnet, frozenset(event.lines), event.kind in SUMS, obstacles)
+    current = None if event.forward is None else plumbing.shown(f"{prefix}f{event.forward}")
+    net = event.subnet and plumbing.shown(event.subnet)
+    return State(position, current, net, shown(event.lines), event.kind in SUMS, obstacles)
 
 
 @dataclass(frozen=True)
@@ -263,21 +268,6 @@ class Look:
     ink: str
     width: float
     dashed: bool
-
-
-def seen(state: State, plumbing: Plumbing) -> State:
-    """A state in a drawing in which plumbing is folded: what is folded is marked at the node that it is part of."""
-
-    def shown(lines: frozenset[str]) -> frozenset[str]:
-        return frozenset(map(plumbing.shown, lines))
-
-    return replace(
-        state,
-        current=state.current and plumbing.shown(state.current),
-        net=state.net and plumbing.shown(state.net),
-        new=shown(state.new),
-        obstacles=shown(state.obstacles),
-    )
 
 
 def node_look(node: Node, state: State, theme: Theme) -> Look:

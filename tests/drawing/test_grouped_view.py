@@ -220,8 +220,9 @@ def test_a_picture_says_in_which_group_the_position_is_and_what_of_it_is_made():
     source = svg(document, position)
     assert re.search(r"here · \d+ of 60 made", source)
     assert "0 of 60 made" in source
-    state = state_at(document, position)
-    assert sum(state.is_new(node) for node in view(Nesting(document)).nodes) == 1
+    nesting = Nesting(document)
+    state = state_at(document, position, nesting.plumbing)
+    assert sum(state.is_new(node) for node in view(nesting).nodes) == 1
 
 
 def test_the_layout_of_ten_thousand_operators_takes_a_second_or_two():

@@ -6,7 +6,7 @@ from gradviz.debugger.document import Trace
 from gradviz.drawing import render
 from gradviz.drawing.assembly import view
 from gradviz.drawing.nesting import Nesting
-from gradviz.drawing.view import View, seen, state_at
+from gradviz.drawing.view import View, state_at
 from tests.drawing.nested import NETS, all_lines, clusters_of, loop, shared_gradient, three_deep, trace, two_branches
 
 every_net = pytest.mark.parametrize("built", NETS)
@@ -78,6 +78,6 @@ def test_no_event_is_about_something_that_the_drawing_does_not_mark(built):
     nesting = Nesting(document, folded=True)
     drawn = {node.id for node in opened(document).all_nodes()}
     for position in range(1, document.length + 1):
-        state = seen(state_at(document, position), nesting.plumbing)
+        state = state_at(document, position, nesting.plumbing)
         assert state.new <= drawn
         assert state.current is None or state.current in drawn

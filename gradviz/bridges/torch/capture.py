@@ -21,7 +21,7 @@ from torch.compiler import is_compiling
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from .flow import MOST_STEPS, Around, Call, Flow, calls_in, forget, those
+from .flow import MOST_STEPS, Around, Call, Flow, call_in, forget, those
 from .graph import Graph, Tensor, applied, hooks_of, next_number, number_of
 from .instances import instances
 
@@ -80,10 +80,10 @@ class capture:
         forget()
 
     def _step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
-        self.flow.end_step(optimizer, calls_in(sys._getframe(1))[0])
+        self.flow.end_step(optimizer, call_in(sys._getframe(1)))
 
     def _apply(self, node: Node) -> None:
-        call, _ = calls_in(sys._getframe(1))
+        call = call_in(sys._getframe(1))
         if call is None or is_compiling():
             return
         self._applied[number_of(node)] = call
@@ -159,17 +159,6 @@ class capture:
         """The modules that were given, or learnt as they were called, and are still there."""
         return those([one for one, _ in self.known])
 
-    @property
-    def paths(self) -> Mapping[Module, str]:
-        """Every module and its path, in one of several models behind the name of its class."""
-        models = self.models
-        several = len(models) > 1
-        return {
-            part: ".".join(filter(None, [type(model).__name__ if several else "", path]))
-            for model in reversed(models)
-            for path, part in whole(model).named_modules()
-        }
-
 
 REMEMBERED: deque[capture] = deque(maxlen=16)
 """The last captures."""
@@ -179,6 +168,21 @@ def whole(module: Module) -> Module:
     """A module itself, where another one that compiles it stands for it."""
     inner = getattr(module, "_orig_mod", module)
     return inner if isinstance(inner, Module) else module
+
+
+def paths_of(models: Sequence[Module]) -> dict[Module, str]:
+    """Every module of some models and its path, in one of several models behind the name of its class."""
+    several = len(models) > 1
+    return {
+        part: dotted(type(model).__name__ if several else "", path)
+        for model in reversed(models)
+        for path, part in whole(model).named_modules()
+    }
+
+
+def dotted(*names: str) -> str:
+    """``layer1.conv.weight``: names as a path, without those that are empty."""
+    return ".".join(filter(None, names))
 
 
 def captures(graph: Graph) -> dict[Node, capture]:

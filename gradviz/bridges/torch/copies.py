@@ -6,7 +6,6 @@ A copy has the elements that a tensor had when it was made, whoever writes into 
 from __future__ import annotations
 
 from ctypes import memmove
-from typing import NamedTuple
 from weakref import ref
 
 import numpy as np
@@ -14,7 +13,7 @@ import torch
 
 from ...operators.registry import Array
 from ...runtime.store import Store, StoredArray
-from .graph import Like, Tensor, rows_of, version_of
+from .graph import Kind, Like, Tensor, rows_of, version_of
 from .watch import Kept, reference
 
 PLAIN = (Tensor, torch.nn.Parameter)
@@ -46,9 +45,8 @@ class Copies:
     def _copy(self, tensor: Tensor) -> Kept:
         if tensor.layout is torch.sparse_coo:
             return SparseCopy(tensor, *map(self.keep, rows_of(tensor)))
-        if tensor.layout is not torch.strided or type(tensor) not in PLAIN or tensor.is_quantized or tensor.is_meta:
-            return reference(tensor)
-        if not tensor.numel():
+        is_plain = tensor.layout is torch.strided and type(tensor) in PLAIN
+        if not is_plain or tensor.is_quantized or tensor.is_meta or not tensor.numel():
             return reference(tensor)
         plain = tensor.detach().resolve_conj().resolve_neg()
         size = plain.element_size()
@@ -73,16 +71,6 @@ class Copies:
         return copied
 
 
-class Kind(NamedTuple):
-    """What a tensor was like, see `Like`."""
-
-    dtype: torch.dtype
-    layout: torch.layout
-    shape: torch.Size
-    device: torch.device
-    is_sparse: bool
-
-
 class Copy(Kept):
     """A copy of a tensor.
 
@@ -93,7 +81,7 @@ class Copy(Kept):
     __slots__ = ("_like", "_store", "_stored")
 
     def __init__(self, tensor: Tensor, store: Store, stored: StoredArray) -> None:
-        self._like = Kind(tensor.dtype, tensor.layout, tensor.shape, tensor.device, is_sparse=False)
+        self._like = Kind(tensor.dtype, tensor.layout, tensor.shape, tensor.device)
         self._store = store
         self._stored = stored
 
@@ -120,7 +108,7 @@ class SparseCopy(Kept):
     __slots__ = ("_indices", "_is_coalesced", "_like", "_values")
 
     def __init__(self, tensor: Tensor, indices: Kept, values: Kept) -> None:
-        self._like = Kind(tensor.dtype, tensor.layout, tensor.shape, tensor.device, is_sparse=True)
+        self._like = Kind(tensor.dtype, tensor.layout, tensor.shape, tensor.device)
         self._is_coalesced = tensor.is_coalesced()
         self._indices = indices
         self._values = values

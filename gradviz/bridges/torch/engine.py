@@ -28,10 +28,12 @@ from .origins import origins
 from .run import run
 from .tell import Backward, Forward, Seed
 from .values import KeptSaved, Values
-from .watch import Notes, Stand, kept, reference
+from .watch import Notes, Stand, reference
 
 EVENTS_A_NODE = 6
 """About so many."""
+
+INTEGERS = "Integers have no gradient: go backward from what they come from."
 
 
 def record(
@@ -123,7 +125,7 @@ class Pass:
         self._create_graph = create_graph
         self._write = write
         self._seeds = [
-            Seed(kept(torch.ones_like(root) if own is None else own), own is not None)  # type: ignore[arg-type]
+            Seed(reference(torch.ones_like(root) if own is None else own), own is not None)
             for root, own in zip(self._roots, given, strict=True)
         ]
 
@@ -198,11 +200,7 @@ def _check(roots: Sequence[Any], gradients: Sequence[Any]) -> None:
         if not root.requires_grad:
             raise _bad_ys(
                 f"The tensor, {described(root)}, requires no gradient, nor does anything that it was computed from.",
-                *(
-                    []
-                    if root.is_floating_point()
-                    else ["Integers have no gradient: go backward from what they come from."]
-                ),
+                *([] if root.is_floating_point() else [INTEGERS]),
                 "Compute it from parameters that require one, outside of torch.no_grad().",
                 "detach(), item(), numpy(), argmax and casts to integers cut the way between.",
             )

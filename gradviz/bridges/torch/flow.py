@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from inspect import CO_OPTIMIZED
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 from weakref import ref
 
 import msgspec
@@ -22,13 +22,16 @@ import torch
 from torch.compiler import is_compiling
 from torch.overrides import TorchFunctionMode
 
-from .graph import Graph, Tensor, is_function, is_leaf, next_number, number_of
+from .graph import Graph, Tensor, function_of, is_leaf, next_number, number_of
 
 MOST_STEPS = 100_000
 """Steps that are kept of a capture, the last ones."""
 
 MOST_WALKED = 200
 """Nodes that are looked at to learn what a tensor comes from that no call returned."""
+
+MOST_ITEMS = 1_000
+"""Of a list or dict that is looked into."""
 
 LEAVES = {"item", "tolist", "numpy", "__array__", "__float__", "__int__", "__complex__", "__dlpack__"}
 """Calls through which a tensor leaves PyTorch."""
@@ -217,9 +220,9 @@ class Flow(TorchFunctionMode):
     def _switch(self, name: str, args: Sequence[Any], frame: FrameType | None) -> None:
         """A call that is no part of a program: it switches gradients off or tells a profiler of an optimizer."""
         if name == SWITCH and not args[0]:
-            self._switched = calls_in(frame)[0]
+            self._switched = call_in(frame)
         if name == PROFILED and str(args[0]).startswith("Optimizer.zero_grad"):
-            self._zeroed(calls_in(frame)[0])
+            self._zeroed(call_in(frame))
 
     def _zeroed(self, call: Call | None) -> None:
         """An optimizer puts gradients to zero, those too that are None."""
@@ -366,11 +369,17 @@ def variable_of(tensor: Tensor, frame: FrameType | None) -> str:
             return name
         if name == "self":
             value = vars(value) if hasattr(value, "__dict__") else None
-        if isinstance(value, list | tuple | dict) and len(value) < 1_000:
-            rows = value.items() if isinstance(value, dict) else enumerate(value)
-            if (key := next((key for key, one in rows if one is tensor), None)) is not None:
+        for key, one in items_of(value):
+            if one is tensor:
                 return f"self.{key}" if name == "self" else f"{name}[{key!r}]"
     return ""
+
+
+def items_of(value: Any) -> Iterable[tuple[Any, Any]]:
+    """The places and elements of a list or dict; of one that is too long to be looked into, and of all else, none."""
+    if not isinstance(value, list | tuple | dict) or len(value) > MOST_ITEMS:
+        return ()
+    return value.items() if isinstance(value, dict) else enumerate(value)
 
 
 def variables_of(frame: FrameType) -> dict[str, Any]:
@@ -404,7 +413,7 @@ def _functions(
     if name != "autograd.grad" or not kwargs.get("create_graph") or any(one.requires_grad for one in made):
         return None
     nodes = Graph([one for one in given if one.grad_fn is not None]).nodes
-    return tuple(dict.fromkeys(cast(Any, node)._forward_cls for node in nodes if is_function(node)))
+    return tuple(dict.fromkeys(filter(None, map(function_of, nodes))))
 
 
 def _distinct(tensors: Iterable[Tensor]) -> list[Tensor]:
@@ -438,10 +447,10 @@ INSIDE = (str(Path(torch.__file__).parent) + os.sep, str(Path(__file__).parents[
 """Folders whose code is not the user's."""
 
 
-def calls_in(frame: FrameType | None) -> tuple[Call | None, FrameType | None]:
-    """The innermost call that stands in the user's code, and its frame."""
+def call_in(frame: FrameType | None) -> Call | None:
+    """The innermost call that stands in the user's code."""
     frame = users(frame)
-    return (None, None) if frame is None else (Call(frame.f_code, frame.f_lasti), frame)
+    return None if frame is None else Call(frame.f_code, frame.f_lasti)
 
 
 def users(frame: FrameType | None) -> FrameType | None:

@@ -12,7 +12,7 @@ from functools import cache, cached_property
 from heapq import heapify, heappop, heappush
 from operator import attrgetter
 from threading import get_ident
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch.autograd.graph import Node
@@ -251,19 +251,22 @@ def _refusal(node: Node, save: Save) -> str:
     return ""
 
 
-class Like(Protocol):
-    """What a tensor is like, without its elements."""
+class Kind(NamedTuple):
+    """What a tensor was like."""
+
+    dtype: torch.dtype
+    layout: torch.layout
+    shape: torch.Size
+    device: torch.device
 
     @property
-    def dtype(self) -> torch.dtype: ...
-    @property
-    def layout(self) -> torch.layout: ...
-    @property
-    def shape(self) -> torch.Size: ...
-    @property
-    def device(self) -> torch.device: ...
-    @property
-    def is_sparse(self) -> bool: ...
+    def is_sparse(self) -> bool:
+        """Whether it held rows alone."""
+        return self.layout is torch.sparse_coo
+
+
+Like = Tensor | Kind
+"""What tells what a tensor is like, without its elements."""
 
 
 def rows_of(tensor: Tensor) -> tuple[Tensor, Tensor]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from torch.autograd.graph import Node
 
 from ...program.code_line import line_at
-from .capture import Module, capture, whole
+from .capture import Module, capture, dotted, whole
 from .flow import variables_of
 from .graph import Graph, Output, Tensor, hooks_of, output_of, type_of
 from .origins import Origin
@@ -40,7 +40,7 @@ def named(graph: Graph, called: Called, origins: Mapping[Node, Origin]) -> Names
     for node in graph.nodes:
         count = graph.outputs[node]
         origin = origins.get(node, Origin())
-        name = origin.name or ".".join(filter(None, [origin.module, type_of(node)]))
+        name = origin.name or dotted(origin.module, type_of(node))
         for slot in range(count):
             one = Output(node, slot)
             take(one, called.outputs.get(one) or (f"{name}.{slot}" if count > 1 else name))

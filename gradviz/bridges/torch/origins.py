@@ -9,7 +9,7 @@ from typing import NamedTuple
 from torch.autograd.graph import Node
 
 from ...program.code_line import CodeLine, line_at, stored
-from .capture import Module, Modules, capture
+from .capture import Module, Modules, capture, dotted, paths_of
 from .flow import Call
 from .graph import number_of
 
@@ -36,7 +36,7 @@ class Origin(NamedTuple):
 def origins(captured: Mapping[Node, capture]) -> Mapping[Node, Origin]:
     """Of operators that were called inside of captures."""
     found: dict[Node, Origin] = {}
-    paths = {one: one.paths for one in set(captured.values())}
+    paths = {one: paths_of(one.models) for one in set(captured.values())}
     for node, one in captured.items():
         number, known = number_of(node), paths[one]
         module = next((known[module] for module in reversed(one.modules_of(number)) if module in known), "")
@@ -50,7 +50,7 @@ def _result(one: capture, paths: Mapping[Module, str], number: int) -> str:
     if call is not None and one.ends(number) and (variable := stored(*call)):
         around = _of_code(modules, call.code)
         if left >= len(modules) - around:
-            return ".".join(filter(None, [paths.get(modules[around - 1], "") if around else "", variable]))
+            return dotted(paths.get(modules[around - 1], "") if around else "", variable)
     return next(filter(None, [paths.get(module) for module in modules[len(modules) - left :]]), "")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from typing import NamedTuple
 
@@ -128,6 +129,7 @@ class Seed(NamedTuple):
     is_given: bool
 
 
+@dataclass(slots=True)
 class Arrivals:
     """What arrives of the gradient of an output.
 
@@ -138,14 +140,11 @@ class Arrivals:
         whole: the sum.
     """
 
-    __slots__ = ("gradient", "tensors", "terms", "to_come", "whole")
-
-    def __init__(self) -> None:
-        self.terms: list[Contribution] = []
-        self.tensors: list[Kept] = []
-        self.to_come = 0
-        self.gradient: Gradient | None = None
-        self.whole: Kept | None = None
+    terms: list[Contribution] = field(default_factory=list)
+    tensors: list[Kept] = field(default_factory=list)
+    to_come: int = 0
+    gradient: Gradient | None = None
+    whole: Kept | None = None
 
 
 class Backward:

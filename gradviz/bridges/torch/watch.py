@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from time import perf_counter
 from types import MethodType
 from typing import Any, NamedTuple
@@ -113,6 +114,8 @@ class Notes:
         self._happened: list[Noted] = []
         # As little as can be done while the engine runs: what nodes sent and were given, and when.
         self._noted: list[tuple[Node, Gradients, Gradients, list[int], float] | Written | Returned] = []
+        # What ``grad`` of leaves was, while it is written.
+        self._held: dict[Node, Kept | None] = {}
         self.inside: dict[Node, list[Kept | None]] = {}
         self.running: Node | None = None
         self.error: Exception | None = None
@@ -191,50 +194,35 @@ class Notes:
             raise interrupted(f"after {node.name()} had run")
         limits.pace.reached(None, sum(isinstance(one, Visit) for one in self.happened), self._of)
 
-    def of_stop(self, node: Node, stand: Stand) -> Callable[[Gradients], None]:
-        """To be called when a node is next: `stand` returns when it may run."""
+    def stop(self, node: Node, stand: Stand, arrived: Gradients) -> None:
+        """A node is next: `stand` returns when it may run."""
+        if self._is_ours():
+            stand(node, list(map(kept, arrived)))
+            self._before = perf_counter()
 
-        def stop(arrived: Gradients) -> None:
-            if self._is_ours():
-                stand(node, list(map(kept, arrived)))
-                self._before = perf_counter()
-
-        return stop
-
-    def of_output(self, one: Output) -> Callable[[Tensor], None]:
-        """To be called with the gradient of an output that was asked for."""
-
-        def note(gradient: Tensor) -> None:
-            if self._is_ours():
-                self.returns(one, gradient)
-
-        return note
+    def arrive(self, one: Output, gradient: Tensor) -> None:
+        """The gradient of an output that was asked for comes by."""
+        if self._is_ours():
+            self.returns(one, gradient)
 
     def returns(self, one: Output, gradient: Tensor | None) -> None:
         """The gradient of an output that was asked for is there."""
         self._noted.append(Returned(one, self.kept(gradient)))
 
-    def of_leaf(self, node: Node, leaf: Tensor) -> tuple[Callable[..., None], Callable[..., None]]:
-        """To be called before and after ``grad`` of a leaf is written; after it with its hooks."""
-        held: list[Kept | None] = []
+    def before_grad(self, node: Node, leaf: Tensor, arrived: Gradients) -> None:
+        """``grad`` of a leaf is about to be written."""
+        if self._is_ours():
+            self._held[node] = None if leaf.grad is None else self._keep(leaf.grad.detach().clone())
 
-        def before(arrived: Gradients) -> None:
-            if self._is_ours():
-                held.append(None if leaf.grad is None else self._keep(leaf.grad.detach().clone()))
+    def after_grad(self, node: Node, leaf: Tensor, sent: Gradients, arrived: Gradients) -> None:
+        """``grad`` of a leaf was written, and its hooks have run."""
+        if self._is_ours():
+            held, after = self._held.pop(node), self.kept(leaf.grad)
+            self._noted.append(Written(Output(node, 0), self.kept(arrived[0]), held, after))
 
-        def after(sent: Gradients, arrived: Gradients) -> None:
-            if self._is_ours():
-                self._noted.append(Written(Output(node, 0), self.kept(arrived[0]), held.pop(), self.kept(leaf.grad)))
-
-        return before, after
-
-    def of_checkpoint(self, node: Node) -> Callable[[Gradients], None]:
-        """To be called before a checkpoint computes its part again."""
-
-        def begin(arrived: Gradients) -> None:
-            self.running = node
-
-        return begin
+    def enter(self, node: Node, arrived: Gradients) -> None:
+        """A checkpoint is about to compute its part again."""
+        self.running = node
 
     def _is_ours(self) -> bool:
         """Whether it is the pass under watch that calls, and none that somebody else has begun meanwhile."""
@@ -266,15 +254,15 @@ def watched(
             handles.append(node.register_hook(MethodType(note, node)))  # one object, where a closure is several
         if write:
             for node, leaf in graph.leaves.items():
-                before, after = notes.of_leaf(node, leaf)
-                handles += (node.register_prehook(before), node.register_hook(after))
+                handles.append(node.register_prehook(partial(notes.before_grad, node, leaf)))
+                handles.append(node.register_hook(partial(notes.after_grad, node, leaf)))
         for node in graph.checkpoints:
-            handles.append(node.register_prehook(notes.of_checkpoint(node)))
+            handles.append(node.register_prehook(partial(notes.enter, node)))
         for one, tensor in asked.items():
-            handles.append(tensor.register_hook(notes.of_output(one)))  # type: ignore[no-untyped-call]
+            handles.append(tensor.register_hook(partial(notes.arrive, one)))  # type: ignore[no-untyped-call]
         if stand is not None:
             for node in graph.found:
-                handles.append(node.register_prehook(notes.of_stop(node, stand)))
+                handles.append(node.register_prehook(partial(notes.stop, node, stand)))
         yield
     finally:
         for handle in handles:

@@ -78,8 +78,7 @@ def _recorded(debug: Callable[[Any], Cursor], loss: Any, models: Sequence[Module
 
 
 def _looked_at(case: Case) -> str:
-    graph = case.graph
-    nodes = [] if graph is None else graph.nodes
+    nodes = case.graph.nodes
     saved = sum(1 for node in nodes for _ in kept_by(node))
     parameters = count_of(len(case.parameters or case.leaves), "parameter" if case.parameters else "leaf")
     operators = count_of(len(nodes), "operator")

@@ -8,6 +8,7 @@ import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from types import FrameType
 from typing import Any
 
@@ -17,8 +18,8 @@ from torch.autograd.graph import Node
 from ....program import GradvizError
 from ....program.code_line import CodeLine, line_at, stored
 from ....program.errors import code, listed
-from ..capture import REMEMBERED, Module, capture, captures, tensors_on, whole
-from ..flow import Call, Seen, Step, look_up, sources_of, storage_of, variables_of
+from ..capture import REMEMBERED, Module, capture, captures, dotted, paths_of, tensors_on, whole
+from ..flow import Call, Seen, Step, items_of, look_up, sources_of, storage_of, variables_of
 from ..graph import Graph, Output, Tensor, described, function_of, is_freed, number_of, output_of, type_of
 from ..instances import instances
 from ..origins import Origin, origins
@@ -26,9 +27,6 @@ from ..run import run
 from ..watch import Notes, Visit
 from .diagnosis import Place
 from .reach import ends, slice_of
-
-MOST_ITEMS = 1_000
-"""Of a list or dict that is looked into."""
 
 
 def _counts(graph: Graph) -> list[tuple[Node, int]]:
@@ -54,7 +52,7 @@ class Case:
         frames: of the user's code, the nearest first.
 
     Attributes:
-        graph: what autograd has kept; None: nothing.
+        graph: what autograd has kept; empty where the loss requires no gradient.
         error: what the engine has raised on its way backward.
     """
 
@@ -62,17 +60,15 @@ class Case:
         self.roots = roots
         self.frames = frames
         self.error: Exception | None = None
-        self.graph = Graph(rooted) if (rooted := [one for one in roots if one.requires_grad]) else None
-        self._nobodys = (
-            set() if self.graph is None else {node for node, count in _counts(self.graph) if count <= _FEWEST}
-        )
+        self.graph = Graph(self.graph_roots)
+        self._nobodys = {node for node, count in _counts(self.graph) if count <= _FEWEST}
         self._given = [whole(one) for one in models]
         self.models = self._given or self._found()
 
     def _found(self) -> list[Module]:
         """The outermost modules that captures and variables know, of which something is in the graph or was called."""
         around = [model for one in self.captures for model in one.models]
-        models = list({id(one): one for one in map(whole, around or self._near)}.values())
+        models = list({id(one): one for one in map(whole, around or self.near)}.values())
         inner = {id(part) for model in models for part in model.modules() if part is not model}
         leaves = {id(one) for one in self.leaves}
         called = {id(module) for step in self.steps for module in step.modules}
@@ -80,9 +76,14 @@ class Case:
             one
             for one in models
             if id(one) not in inner
-            and (id(one) in called or self.graph is None or any(id(leaf) in leaves for leaf in one.parameters()))
+            and (id(one) in called or not self.has_graph or any(id(leaf) in leaves for leaf in one.parameters()))
             and next(one.parameters(), None) is not None
         ]
+
+    @property
+    def has_graph(self) -> bool:
+        """Whether there is something to go backward from."""
+        return bool(self.graph.roots)
 
     @property
     def is_given(self) -> bool:
@@ -90,20 +91,24 @@ class Case:
         return bool(self._given)
 
     @cached_property
+    def _captured(self) -> Mapping[Node, capture]:
+        return captures(self.graph)
+
+    @cached_property
     def captures(self) -> list[capture]:
         """Those that saw something of the loss; if it has no graph, else the last one that the model was called in."""
-        known = set() if self.graph is None else set(captures(self.graph).values())
+        known = set(self._captured.values())
         found = [one for one in REMEMBERED if one in known or self._saw_a_root(one)]
-        if found or self.graph is not None or not REMEMBERED:
+        if found or self.has_graph or not REMEMBERED:
             return found
-        own = {id(part) for model in self._given or self._near for part in model.modules()}
+        own = {id(part) for model in self._given or self.near for part in model.modules()}
         last = REMEMBERED[-1]
         return [last] if any(id(module) in own for step in last.flow.steps for module in step.modules) else []
 
     @property
-    def _near(self) -> list[Module]:
+    def near(self) -> list[Module]:
         """The modules that variables hold."""
-        return [value for values in self.variables for value in values.values() if isinstance(value, Module)]
+        return [value for _, value in self.variables if isinstance(value, Module)]
 
     @property
     def saw_loss(self) -> bool:
@@ -111,8 +116,13 @@ class Case:
         return any(map(self._saw_a_root, self.captures))
 
     def _saw_a_root(self, one: capture) -> bool:
-        roots = {seen for root in self.roots if (seen := look_up(root)) is not None}
+        roots = set(self.seen_roots)
         return any(not roots.isdisjoint(step.makes) for step in one.flow.steps)
+
+    @cached_property
+    def seen_roots(self) -> list[Seen]:
+        """The roots as captures have seen them."""
+        return list(filter(None, map(look_up, self.roots)))
 
     @cached_property
     def steps(self) -> list[Step]:
@@ -128,46 +138,41 @@ class Case:
     @cached_property
     def leads(self) -> set[Seen]:
         """What the loss was computed from, as captures have seen it."""
-        start = [seen for root in self.roots if (seen := look_up(root)) is not None]
-        if not start:
-            start = [seen for root in self.roots for seen in sources_of(root, [one.flow for one in self.captures])]
-        return slice_of(self.steps, start or (ends(self.steps) if self.graph is None else []))
+        flows = [one.flow for one in self.captures]
+        start = self.seen_roots or [seen for root in self.roots for seen in sources_of(root, flows)]
+        return slice_of(self.steps, start or ([] if self.has_graph else ends(self.steps)))
 
     @cached_property
     def leaves(self) -> list[Tensor]:
         """The leaves that the loss was computed from, as far as gradients go."""
-        return [] if self.graph is None else list(self.graph.leaves.values())
+        return list(self.graph.leaves.values())
 
     @cached_property
     def nobodys(self) -> list[Tensor]:
         """The parameters that nobody holds."""
-        return [one for one in map(self._leaf, self._nobodys) if isinstance(one, torch.nn.Parameter)]
-
-    def _leaf(self, node: Node) -> Tensor:
-        assert self.graph is not None
-        return self.graph.leaves[node]
+        found = (self.graph.leaves[node] for node in self._nobodys)
+        return [one for one in found if isinstance(one, torch.nn.Parameter)]
 
     @cached_property
     def only_readers(self) -> list[Node]:
         """Of each leaf that nobody holds, and that is no parameter, the one operator that reads it."""
-        own = [node for node in self._nobodys if not isinstance(self._leaf(node), torch.nn.Parameter)]
+        own = [node for node in self._nobodys if not isinstance(self.graph.leaves[node], torch.nn.Parameter)]
         found = [self.readers(node) for node in own]
         return [readers[0] for readers in found if len(readers) == 1]
 
     def readers(self, node: Node) -> list[Node]:
         """The operators that read what another one returned."""
-        nodes = [] if self.graph is None else self.graph.nodes
-        return [one for one in nodes if any(before is node for before, _ in one.next_functions)]
+        return [one for one in self.graph.nodes if any(before is node for before, _ in one.next_functions)]
 
     @property
     def has_checkpoints(self) -> bool:
         """Whether there are reentrant checkpoints: what is inside of them is not in the graph."""
-        return self.graph is not None and bool(self.graph.checkpoints)
+        return bool(self.graph.checkpoints)
 
     @cached_property
     def freed(self) -> list[Node]:
         """The operators whose saved tensors have been freed."""
-        return [] if self.graph is None else [node for node in self.graph.nodes if is_freed(node)]
+        return list(filter(is_freed, self.graph.nodes))
 
     @cached_property
     def is_over(self) -> bool:
@@ -177,12 +182,12 @@ class Case:
     @cached_property
     def notes(self) -> Notes | None:
         """What the engine does when it goes backward, nothing being written; None: it cannot."""
-        if self.graph is None or self.is_over or any(root.grad_fn is None for root in self.graph_roots):
-            return None
         roots = self.graph_roots
+        if not roots or self.is_over or any(root.grad_fn is None for root in roots):
+            return None
         seeds = [torch.ones_like(root) for root in roots]
         try:
-            tensors = tensors_on(self.graph, captures(self.graph))
+            tensors = tensors_on(self.graph, self._captured)
             found = run(self.graph, roots, seeds, None, tensors=tensors, create_graph=False, write=False)
         except (GradvizError, RuntimeError):
             return None
@@ -200,9 +205,9 @@ class Case:
         return [one for one in self.roots if one.requires_grad]
 
     @cached_property
-    def variables(self) -> list[Mapping[str, Any]]:
-        """The variables of each frame."""
-        return [variables_of(frame) for frame in self.frames]
+    def variables(self) -> list[tuple[str, Any]]:
+        """The variables of each frame and what they hold."""
+        return [held for frame in self.frames for held in variables_of(frame).items()]
 
     @cached_property
     def parameters(self) -> dict[str, Tensor]:
@@ -220,20 +225,11 @@ class Case:
     @cached_property
     def modules(self) -> dict[Module, str]:
         """The modules of the models by their paths."""
-        several = len(self.models) > 1
-        return {
-            part: ".".join(filter(None, [type(model).__name__ if several else "", path]))
-            for model in reversed(self.models)
-            for path, part in model.named_modules()
-        }
+        return paths_of(self.models)
 
     def variable(self, value: object) -> str:
         """The variable that holds something; empty: none does."""
-        for values in self.variables:
-            for name, one in values.items():
-                if one is value and name != "self":
-                    return name
-        return ""
+        return next((name for name, one in self.variables if one is value and name != "self"), "")
 
     @cached_property
     def _names(self) -> dict[int, str]:
@@ -248,12 +244,9 @@ class Case:
 
     def _attribute(self, tensor: Tensor) -> str:
         for module, path in self.modules.items():
-            for name, value in vars(module).items():
+            for name, value in chain(vars(module).items(), module._buffers.items()):
                 if value is tensor:
-                    return ".".join(filter(None, [path, name]))
-            for name, value in module.named_buffers(recurse=False):
-                if value is tensor:
-                    return ".".join(filter(None, [path, name]))
+                    return dotted(path, name)
         return ""
 
     def name_seen(self, seen: Seen) -> str:
@@ -275,21 +268,18 @@ class Case:
 
     def held(self) -> Iterator[tuple[str, Tensor]]:
         """The tensors that variables hold, in lists and dicts too."""
-        for values in self.variables:
-            for name, value in values.items():
-                if isinstance(value, Tensor):
-                    yield name, value
-                elif isinstance(value, list | tuple | dict) and len(value) < MOST_ITEMS:
-                    rows = value.items() if isinstance(value, dict) else enumerate(value)
-                    yield from ((f"{name}[{key!r}]", one) for key, one in rows if isinstance(one, Tensor))
+        for name, value in self.variables:
+            if isinstance(value, Tensor):
+                yield name, value
+            yield from ((f"{name}[{key!r}]", one) for key, one in items_of(value) if isinstance(one, Tensor))
 
-    def maker(self, seen: Seen) -> Step | None:
+    def maker(self, seen: Seen | None) -> Step | None:
         """The call that made a tensor."""
         return self._made_by.get(seen)
 
     @cached_property
-    def _made_by(self) -> dict[Seen, Step]:
-        found: dict[Seen, Step] = {}
+    def _made_by(self) -> dict[Seen | None, Step]:
+        found: dict[Seen | None, Step] = {}
         for step in self.steps:
             for one in step.makes:
                 found.setdefault(one, step)
@@ -302,7 +292,7 @@ class Case:
     @cached_property
     def origins(self) -> Mapping[Node, Origin]:
         """Where operators come from."""
-        return {} if self.graph is None else origins(captures(self.graph))
+        return origins(self._captured)
 
     def line(self, at: Node | Step | Call | None) -> CodeLine | None:
         """The line of the user's code that something was called on; None: it is not known."""
@@ -328,7 +318,7 @@ class Case:
 
     def place(self, node: Node, *, is_backward: bool = True) -> Place | None:
         """Where a recording shows an operator; None: nowhere."""
-        number = None if self.graph is None else self.graph.index.get(node)
+        number = self.graph.index.get(node)
         return None if number is None else Place(number, is_backward)
 
     def step_of(self, node: Node) -> Step | None:
@@ -350,7 +340,7 @@ class Case:
 
     def output_name(self, one: Output) -> str:
         """What the user calls what an operator returned; empty: it is not known."""
-        if self.graph is not None and one.node in self.graph.leaves:
+        if one.node in self.graph.leaves:
             return self.name(self.graph.leaves[one.node])
         for name, value in self.held():
             if value.requires_grad and not value.is_inference() and output_of(value) == one:
@@ -363,13 +353,9 @@ class Case:
     def sharing(self, tensor: Tensor) -> Iterator[str]:
         """The parameters and variables that lie in the memory of a tensor."""
         storage = storage_of(tensor)
-        for name, one in self.parameters.items():
-            if storage and storage_of(one) == storage:
+        for name, one in chain(self.parameters.items(), self.variables):
+            if storage and isinstance(one, Tensor) and storage_of(one) == storage:
                 yield name
-        for values in self.variables:
-            for name, value in values.items():
-                if isinstance(value, Tensor) and storage and storage_of(value) == storage:
-                    yield name
 
     @cached_property
     def optimized(self) -> set[int]:
@@ -428,7 +414,7 @@ def grouped(names: Sequence[str], parameters: Iterable[str]) -> str:
     parts = [f"the {count} parameters of {code(prefix)}" for prefix, count in wholes.items()] + list(map(code, rest))
     if len(parts) > 4:
         return f"{', '.join(parts[:3])} and {len(parts) - 3} more"
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+    return listed(parts)
 
 
 def subject(names: Sequence[str], parameters: Iterable[str], verb: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from torch.autograd.graph import Node
 
 from ....program.errors import code, listed
-from ..flow import PASSES, Seen, Step, look_up, storage_of
+from ..flow import PASSES, Seen, Step, storage_of
 from ..graph import Raw, Tensor, described, is_freed, kept_by
 from .case import Case, in_line, where
 from .diagnosis import Finding
@@ -20,8 +20,6 @@ MOST_SHOWN = 3
 
 def overwritten(case: Case) -> Iterator[Finding]:
     """Saved tensors that were written into, by the call that did it."""
-    if case.graph is None:
-        return
     together: dict[object, list[tuple[Node, Raw, Step | None]]] = {}
     for node in case.graph.nodes:
         for raw in [] if is_freed(node) else kept_by(node):
@@ -144,11 +142,13 @@ def freed(case: Case, *, again: bool = False) -> Iterator[Finding]:
     Args:
         again: whether a second pass has failed by that; else a graph that is freed is one whose pass is over.
     """
-    if case.graph is None or not case.freed:
+    if not case.freed:
         return
-    is_part = any(True for node in case.graph.nodes if node not in set(case.freed) and any(kept_by(node)))
+    gone = set(case.freed)
+    is_part = any(node not in gone and any(kept_by(node)) for node in case.graph.nodes)
     backward = _backward(case)
-    is_other = backward is not None and _is_later(case, backward)
+    # The loss was computed after that, on what it had freed.
+    is_other = backward is not None and any(one.step > backward.number for one in case.seen_roots)
     if not (again or is_part or is_other) or next(computed_once(case), None) is not None:
         return
     if not again and next(overwritten(case), None) is not None:
@@ -172,7 +172,7 @@ def freed(case: Case, *, again: bool = False) -> Iterator[Finding]:
         "Say retain_graph=True in the backward() that comes first.",
         "Compute what both share again, or detach() it where no gradient need pass.",
     )
-    maker = case.maker(carried) if carried is not None else None
+    maker = case.maker(carried)
     made = case.line(maker) if maker is not None and maker.function else None
     what = code(shared) if shared else "What this pass was given of an earlier one"
     evidence = (f"{what} comes from {made}: {made.text}",) if made is not None else ()
@@ -191,12 +191,6 @@ def _backward(case: Case) -> Step | None:
     return None
 
 
-def _is_later(case: Case, backward: Step) -> bool:
-    """Whether the loss was computed after a backward pass, on what that had freed."""
-    seen = [look_up(root) for root in case.roots]
-    return any(one is not None and one.step > backward.number for one in seen)
-
-
 def _carried(case: Case) -> Seen | None:
     """What the last capture was given with a history, as a hidden state of an earlier pass; rather what has a name."""
     found = [
@@ -211,7 +205,6 @@ def _carried(case: Case) -> Seen | None:
 
 def _shared(case: Case) -> str:
     """What the user calls the last freed result that something not freed reads."""
-    assert case.graph is not None
     gone = set(case.freed)
     for node in reversed(case.graph.nodes):
         for one in case.graph.inputs(node):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
@@ -86,16 +87,14 @@ class Diagnosis(Answer, frozen=True, dict=True):
             if found := [position for one in ordered for position in one.positions]:
                 session.run_to(found[0])
         diagnosis = cls(ordered, summary)
-        diagnosis.__dict__.update({"_record": record} if session is None else {"_session": session})
+        diagnosis.__dict__.update({"_record": record} if session is None else {"session": session})
         return diagnosis
 
-    @property
+    @cached_property
     def session(self) -> Cursor | None:
         """The recorded backward pass, at the event that shows the first finding; None: there can be none."""
-        if "_session" not in self.__dict__:
-            record = self.__dict__.get("_record")
-            self.__dict__["_session"] = None if record is None else record()
-        return self.__dict__["_session"]  # type: ignore[no-any-return]
+        record = self.__dict__.get("_record")
+        return None if record is None else record()
 
     @property
     def is_healthy(self) -> bool:

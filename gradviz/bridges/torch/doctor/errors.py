@@ -13,7 +13,7 @@ import torch
 from ....program.code_line import CodeLine, line_at
 from ....program.errors import code, count_of, listed
 from ..capture import Module
-from ..flow import INSIDE, variables_of
+from ..flow import INSIDE
 from ..graph import Tensor
 from .case import Case, capitalized, in_line, where
 from .damage import freed, overwritten
@@ -46,8 +46,8 @@ class Scene(NamedTuple):
         """The innermost line of the user's code."""
         return self.frames[0][1] if self.frames else None
 
-    def mentioned(self, fits: Callable[[Any], bool]) -> list[str]:
-        """The names on that line of what fits."""
+    def tensors(self, fits: Callable[[Tensor], bool]) -> list[str]:
+        """The names on that line of tensors that fit."""
         if not self.frames:
             return []
         frame, line = self.frames[0]
@@ -56,7 +56,7 @@ class Scene(NamedTuple):
             words = re.split(r"[.\[]", match[0].replace("]", ""))
             for end in range(len(words), 0, -1):
                 value = _value(frame, words[:end])
-                if fits(value):
+                if isinstance(value, Tensor) and fits(value):
                     found.append(".".join(words[:end]))
                     break
         return list(dict.fromkeys(found))
@@ -103,32 +103,45 @@ def _tensors(value: Any) -> list[Tensor]:
     return [one for one in (value if isinstance(value, list | tuple) else [value]) if isinstance(one, Tensor)]
 
 
-class Meaning(NamedTuple):
+class About(NamedTuple):
     """What an error is about.
+
+    Attributes:
+        what: in words.
+        names: of tensors, or of a Function.
+        line: where it is; None: where the error was raised.
+    """
+
+    what: str = "a tensor"
+    names: Sequence[str] = ()
+    line: CodeLine | None = None
+
+
+class Meaning(NamedTuple):
+    """What an error means.
 
     Attributes:
         kind: of the finding.
         words: a pattern that its message has.
+        says: the sentence where `rules` find nothing: {at} is the line, {what} what it is about.
+        ways_out: that belong to the sentence.
         rules: that find out more, by the loss.
-        plainly: what is found without them, by the place.
+        about: what it is about.
     """
 
     kind: str
     words: str
-    rules: Sequence[Rule]
-    plainly: Callable[[Meaning, Scene, Case | None], Iterator[Finding]]
+    says: str
+    ways_out: tuple[str, ...]
+    rules: Sequence[Rule] = ()
+    about: Callable[[Scene, Case], About] = lambda scene, case: About()
 
-    def found(self, scene: Scene, sentence: str, *ways_out: str, names: Sequence[str] = ()) -> Iterator[Finding]:
-        """What is found, in one sentence, with what PyTorch says."""
-        yield Finding(
-            self.kind,
-            sentence,
-            tuple(names),
-            scene.line,
-            True,
-            (f"PyTorch says: {first_sentence(scene.message)}",),
-            ways_out,
-        )
+    def found(self, scene: Scene, case: Case) -> Finding:
+        """What is found without the rules, with what PyTorch says."""
+        what, names, line = self.about(scene, case)
+        sentence = capitalized(self.says.format(at=in_line(scene.line), what=what))
+        said = (f"PyTorch says: {first_sentence(scene.message)}",)
+        return Finding(self.kind, sentence, tuple(names), line or scene.line, True, said, self.ways_out)
 
 
 def findings(error: BaseException) -> list[Finding] | None:
@@ -137,9 +150,9 @@ def findings(error: BaseException) -> list[Finding] | None:
     meaning = next((one for one in MEANINGS if re.search(one.words, f"{type(error).__name__}: {error}")), None)
     if meaning is None or (meaning.kind == "dtype" and not scene.roots):
         return _about_none(scene, error)
-    case = Case(scene.roots, (), [frame for frame, _ in scene.frames]) if scene.roots else None
-    found = [] if case is None else [one for rule in meaning.rules for one in rule(case) if one.harm]
-    return [_placed(one, scene) for one in found] or list(meaning.plainly(meaning, scene, case))
+    case = Case(scene.roots, (), [frame for frame, _ in scene.frames])
+    found = [one for rule in meaning.rules for one in rule(case) if one.harm]
+    return [_placed(one, scene) for one in found] or [meaning.found(scene, case)]
 
 
 def _placed(one: Finding, scene: Scene) -> Finding:
@@ -152,92 +165,54 @@ def _placed(one: Finding, scene: Scene) -> Finding:
     return msgspec.structs.replace(one, line=scene.line)
 
 
-def _says(
-    sentence: str, *ways_out: str, of: Callable[[Tensor], bool] | None = None
-) -> Callable[[Meaning, Scene, Case | None], Iterator[Finding]]:
-    """A finding of one sentence, in which {at} is the line and {what} the first tensor on it that `of` is true of."""
-
-    def plainly(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator[Finding]:
-        names = [] if of is None else scene.mentioned(lambda one: isinstance(one, Tensor) and of(one))[:1]
-        what = code(names[0]) if names else "a tensor"
-        return meaning.found(
-            scene, capitalized(sentence.format(at=in_line(scene.line), what=what)), *ways_out, names=names
-        )
-
-    return plainly
-
-
 def first_sentence(message: str) -> str:
     """What PyTorch says, without its hints."""
     return re.split(r"(?<=[a-z)\].])(?:\. |\n)", message, maxsplit=1)[0].strip()
 
 
-def _leaf_in_place(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator[Finding]:
-    names = scene.mentioned(lambda one: isinstance(one, Tensor) and one.is_leaf and one.requires_grad)
-    names = names or scene.mentioned(lambda one: isinstance(one, Tensor) and one.requires_grad)
-    what = f"{code(names[0])} is a leaf that" if names else "A leaf that"
-    return meaning.found(
-        scene,
-        f"{what} requires a gradient{' and' if names else ''} is written into{in_line(scene.line)}; that would change "
-        "what the gradient is of.",
-        "To change it without a history: with torch.no_grad(): w -= lr * w.grad.",
-        "Else make a new tensor: y = x + 1, or write into x.clone().",
-        names=names[:1],
-    )
+def _first(fits: Callable[[Tensor], bool]) -> Callable[[Scene, Case], About]:
+    """About the first tensor on the line that fits."""
+
+    def about(scene: Scene, case: Case) -> About:
+        names = scene.tensors(fits)[:1]
+        return About(code(names[0]), names) if names else About()
+
+    return about
 
 
-def _integers(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator[Finding]:
-    names = scene.mentioned(lambda one: isinstance(one, Tensor) and not one.is_floating_point())
-    what = f"{code(names[0])} is" if names else "A tensor of integers or booleans is"
-    why = "a tensor of integers or booleans and " if names else ""
-    return meaning.found(
-        scene,
-        f"{what} {why}asked to require a gradient{in_line(scene.line)}: only floating-point numbers have one.",
-        "Make it floating point first: torch.tensor([1.0, 2.0]), x.float(), dtype=torch.float32.",
-        names=names,
-    )
+def _leaf(scene: Scene, case: Case) -> About:
+    names = scene.tensors(lambda one: one.is_leaf and one.requires_grad) or scene.tensors(lambda one: one.requires_grad)
+    what = "a leaf that requires a gradient"
+    return About(f"{code(names[0])} is {what} and", names[:1]) if names else About(what)
 
 
-def _unused_input(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator[Finding]:
-    reached = {id(one) for one in case.leaves} if case is not None else set()
-    names = [case.name(one) for one in scene.inputs if id(one) not in reached] if case is not None else []
-    names = [name for name in names if name]
-    verb = "were" if len(names) > 1 else "was"
-    whom = listed([code(name) for name in names]) if names else "One of the tensors that gradients are asked of"
-    return meaning.found(
-        scene,
-        f"{whom} {verb} not used for what is differentiated{in_line(scene.line)}.",
-        "Say allow_unused=True to get None for it.",
-        "Look whether the tensor that was used is this one, or a copy, a view or a detached one.",
-        names=names,
-    )
+def _integers(scene: Scene, case: Case) -> About:
+    names = scene.tensors(lambda one: not one.is_floating_point())
+    what = "a tensor of integers or booleans"
+    return About(f"{code(names[0])} is {what} and", names) if names else About(f"{what} is")
 
 
-def _no_input_gradient(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator[Finding]:
-    names = scene.mentioned(lambda one: isinstance(one, Tensor) and not one.requires_grad)
+def _unused_inputs(scene: Scene, case: Case) -> About:
+    reached = {id(one) for one in case.leaves}
+    names = [name for one in scene.inputs if id(one) not in reached and (name := case.name(one))]
+    whom = listed(list(map(code, names))) if names else "One of the tensors that gradients are asked of"
+    return About(f"{whom} {'were' if len(names) > 1 else 'was'}", names)
+
+
+def _input(scene: Scene, case: Case) -> About:
+    """What requires no gradient; rather what was asked for one."""
+    names = scene.tensors(lambda one: not one.requires_grad)
     if scene.roots and all(root.requires_grad for root in scene.roots):
-        asked = [name for name in names if any(_is(scene, name, one) for one in scene.inputs)]
-        names = asked or names
-    what = code(names[0]) if names else "A tensor"
-    return meaning.found(
-        scene,
-        f"{what} requires no gradient, and one is asked for{in_line(scene.line)}.",
-        "Compute it from tensors that require a gradient, outside of torch.no_grad() and without detach().",
-        "Call requires_grad_() on inputs before they are used.",
-        names=names[:1],
-    )
+        asked = {id(one) for one in scene.inputs}
+        names = [name for name in names if id(_value(scene.frames[0][0], name.split("."))) in asked] or names
+    return About(code(names[0]), names[:1]) if names else About()
 
 
-def _is(scene: Scene, name: str, tensor: Tensor) -> bool:
-    return _value(scene.frames[0][0], re.split(r"[.\[]", name)) is tensor
-
-
-def _own_backward(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator[Finding]:
+def _own_backward(scene: Scene, case: Case) -> About:
     """A Function of the user's gave back what does not fit."""
     match = re.search(r"(?:Function )?(\w+?)Backward\w* returned", scene.message)
     name = match[1] if match else ""
-    nodes = [] if case is None or case.graph is None else case.graph.nodes
-    line = next((case.rule_line(one) for one in nodes if case and one.name() == f"{name}Backward"), None) or scene.line
+    line = next((case.rule_line(one) for one in case.graph.nodes if one.name() == f"{name}Backward"), None)
     got = re.search(r"at index (\d+) - (.*)", scene.message)
     counts = re.search(r"expected (\d+), got (\d+)", scene.message)
     how = "a gradient that does not fit"
@@ -245,24 +220,13 @@ def _own_backward(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator
         how = f"a gradient that does not fit for its input {got[1]}: {got[2].strip().rstrip('.')}"
     elif counts:
         how = f"{count_of(int(counts[2]), 'gradient')}, and forward has {count_of(int(counts[1]), 'input')}"
-    found = meaning.found(
-        scene,
-        f"The backward of {code(name) if name else 'a Function'}{where(line)} returns {how}.",
-        "Return one gradient for each input of forward, of that input's shape, and None where there is none.",
-        "Where forward broadcasts, sum over what was broadcast: grad.sum_to_size(x.shape).",
-        names=[name] if name else [],
-    )
-    return (msgspec.structs.replace(one, line=line) for one in found)
+    whose = f"{code(name) if name else 'a Function'}{where(line or scene.line)}"
+    return About(f"{whose} returns {how}", [name] if name else [], line)
 
 
-def _number(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator[Finding]:
+def _number(case: Case) -> Iterator[Finding]:
     """backward() of a number: a capture may have seen how it left PyTorch."""
-    found = no_tensor(Case((), (), [frame for frame, _ in scene.frames]), 0.0)
-    seen = [one for one in found if one.line is not None]
-    yield from seen or _says(
-        "backward() is asked of what is no tensor{at}: numbers and arrays have no history.",
-        "Leave item(), float() and numpy() out of the loss: they are for looking at it.",
-    )(meaning, scene, case)
+    return (one for one in no_tensor(case, 0.0) if one.line is not None)
 
 
 def _again(case: Case) -> Iterator[Finding]:
@@ -270,147 +234,159 @@ def _again(case: Case) -> Iterator[Finding]:
     yield from freed(case, again=True)
 
 
-def _empty(meaning: Meaning, scene: Scene, case: Case | None) -> Iterator[Finding]:
-    """An optimizer without parameters: the model may hide them."""
-    values = [value for frame, _ in scene.frames for value in variables_of(frame).values() if isinstance(value, Module)]
-    if values:
-        beside = Case((), values[:1], [frame for frame, _ in scene.frames])
-        found = [*hidden_modules(beside), *plain_tensors(beside)]
-        if found:
-            yield from found
-            return
-    yield from _says(
-        "The optimizer is given no parameters{at}.",
-        "Give it model.parameters().",
-        "Parts of a model must be attributes, an nn.ModuleList or an nn.ModuleDict.",
-    )(meaning, scene, case)
+def _hidden(case: Case) -> Iterator[Finding]:
+    """What a model hides from an optimizer that is given no parameters."""
+    if case.near:
+        model = Case((), case.near[:1], case.frames)
+        yield from hidden_modules(model)
+        yield from plain_tensors(model)
 
 
 MEANINGS = (
     Meaning(
         "overwritten",
         r"modified by an inplace operation|is a view and is being modified inplace",
-        (overwritten,),
-        _says(
-            "A tensor that an operator kept for the backward pass was overwritten before backward(){at}.",
+        "A tensor that an operator kept for the backward pass was overwritten before backward(){at}.",
+        (
             "Make a new tensor in place of writing into it: y = x + 1, not x += 1.",
             "A capture around the forward pass tells the line: with gradviz.torch.capture(): ...",
         ),
+        (overwritten,),
     ),
     Meaning(
         "freed",
         r"backward through the graph a second time",
+        "backward() goes through the graph a second time{at}, and the first time has freed it.",
+        ("Add the losses and call backward() once.", "Say retain_graph=True the first time."),
         (_again,),
-        _says(
-            "backward() goes through the graph a second time{at}, and the first time has freed it.",
-            "Add the losses and call backward() once.",
-            "Say retain_graph=True the first time.",
-        ),
     ),
     Meaning(
         "not_scalar",
         r"implicitly created only for scalar outputs",
+        "backward() goes from a tensor of several elements{at}: only a single number needs no gradient of its own.",
+        ("Sum it up or take the mean: loss.mean().backward().",),
         (not_scalar,),
-        _says(
-            "backward() goes from a tensor of several elements{at}: only a single number needs no gradient of its own.",
-            "Sum it up or take the mean: loss.mean().backward().",
-        ),
     ),
     Meaning(
         "double_backward",
         r"once_differentiable",
+        "The gradient of a gradient is asked for{at}, and a Function on the way is marked once_differentiable.",
+        ("Take once_differentiable away and write backward with operations of torch alone.",),
         (second_derivatives,),
-        _says(
-            "The gradient of a gradient is asked for{at}, and a Function on the way is marked once_differentiable.",
-            "Take once_differentiable away and write backward with operations of torch alone.",
-        ),
     ),
-    Meaning("unused_input", r"appears to not have been used in the graph", (), _unused_input),
+    Meaning(
+        "unused_input",
+        r"appears to not have been used in the graph",
+        "{what} not used for what is differentiated{at}.",
+        (
+            "Say allow_unused=True to get None for it.",
+            "Look whether the tensor that was used is this one, or a copy, a view or a detached one.",
+        ),
+        about=_unused_inputs,
+    ),
     Meaning(
         "not_connected",
         r"does not require grad|element \d+ of (variables|tensors)",
+        "{what} requires no gradient, and one is asked for{at}.",
+        (
+            "Compute it from tensors that require a gradient, outside of torch.no_grad() and without detach().",
+            "Call requires_grad_() on inputs before they are used.",
+        ),
         (loss_without,),
-        _no_input_gradient,
+        _input,
     ),
-    Meaning("leaf_in_place", r"leaf Variable that requires grad", (), _leaf_in_place),
-    Meaning("integer", r"nly Tensors of floating point|only require gradients for.*floating", (), _integers),
+    Meaning(
+        "leaf_in_place",
+        r"leaf Variable that requires grad",
+        "{what} is written into{at}; that would change what the gradient is of.",
+        (
+            "To change it without a history: with torch.no_grad(): w -= lr * w.grad.",
+            "Else make a new tensor: y = x + 1, or write into x.clone().",
+        ),
+        about=_leaf,
+    ),
+    Meaning(
+        "integer",
+        r"nly Tensors of floating point|only require gradients for.*floating",
+        "{what} asked to require a gradient{at}: only floating-point numbers have one.",
+        ("Make it floating point first: torch.tensor([1.0, 2.0]), x.float(), dtype=torch.float32.",),
+        about=_integers,
+    ),
     Meaning(
         "shape",
         r"returned an (invalid gradient|incorrect number of gradients)|Mismatch in shape: grad_output",
-        (),
-        _own_backward,
+        "The backward of {what}.",
+        (
+            "Return one gradient for each input of forward, of that input's shape, and None where there is none.",
+            "Where forward broadcasts, sum over what was broadcast: grad.sum_to_size(x.shape).",
+        ),
+        about=_own_backward,
     ),
     Meaning(
         "nan",
         r"returned nan values in its",
+        "NaN is born in the backward pass{at}.",
+        ("Call diagnose before backward(): the operator that made it is found.",),
         (not_finite,),
-        _says(
-            "NaN is born in the backward pass{at}.",
-            "Call diagnose before backward(): the operator that made it is found.",
-        ),
     ),
     Meaning(
         "detached",
         r"Can't call numpy\(\) on Tensor that requires grad",
-        (),
-        _says(
-            "{what} requires a gradient, and an array is asked of it{at}: arrays have no history.",
-            "To look at it only: x.detach().numpy().",
-            "To go on computing, use operations of torch.",
-            of=lambda tensor: tensor.requires_grad,
-        ),
+        "{what} requires a gradient, and an array is asked of it{at}: arrays have no history.",
+        ("To look at it only: x.detach().numpy().", "To go on computing, use operations of torch."),
+        about=_first(lambda tensor: tensor.requires_grad),
     ),
     Meaning(
         "non_leaf",
         r"can't optimize a non-leaf Tensor|change requires_grad flags of leaf|deepcopy protocol",
-        (),
-        _says(
-            "A leaf is wanted{at}, and the tensor was computed from others, as by to(), cuda() or arithmetic.",
-            "Make it a leaf: x.detach().requires_grad_(), after to(), cuda() and arithmetic.",
-        ),
+        "A leaf is wanted{at}, and the tensor was computed from others, as by to(), cuda() or arithmetic.",
+        ("Make it a leaf: x.detach().requires_grad_(), after to(), cuda() and arithmetic.",),
     ),
     Meaning(
         "no_grad",
         r"Inference tensors cannot|inference tensor",
-        (),
-        _says(
-            "{what} was computed under torch.inference_mode() and is used where gradients are needed{at}.",
+        "{what} was computed under torch.inference_mode() and is used where gradients are needed{at}.",
+        (
             "Compute it outside of inference mode, or under torch.no_grad().",
             "clone() it outside of inference mode.",
-            of=lambda tensor: tensor.is_inference(),
         ),
+        about=_first(lambda tensor: tensor.is_inference()),
     ),
     Meaning(
         "detached",
         r"object has no attribute 'backward'",
-        (),
-        _number,
+        "backward() is asked of what is no tensor{at}: numbers and arrays have no history.",
+        ("Leave item(), float() and numpy() out of the loss: they are for looking at it.",),
+        (_number,),
     ),
     Meaning(
         "no_derivative",
         r"derivative for .* is not implemented",
-        (),
-        _says(
-            "An operator without a derivative is on the way{at}.",
-            "Use another one, or detach() what need not be trained.",
-        ),
+        "An operator without a derivative is on the way{at}.",
+        ("Use another one, or detach() what need not be trained.",),
     ),
-    Meaning("module_list", r"optimizer got an empty parameter list", (), _empty),
+    Meaning(
+        "module_list",
+        r"optimizer got an empty parameter list",
+        "The optimizer is given no parameters{at}.",
+        (
+            "Give it model.parameters().",
+            "Parts of a model must be attributes, an nn.ModuleList or an nn.ModuleDict.",
+        ),
+        (_hidden,),
+    ),
     Meaning(
         "unused",
         r"Expected to have finished reduction in the prior iteration",
+        "Some parameters got no gradient in the pass before{at}, and DistributedDataParallel waits for them.",
+        ("Use every parameter in forward, or say find_unused_parameters=True.",),
         (parameters_without,),
-        _says(
-            "Some parameters got no gradient in the pass before{at}, and DistributedDataParallel waits for them.",
-            "Use every parameter in forward, or say find_unused_parameters=True.",
-        ),
     ),
     Meaning(
         "dtype",
         r"Found dtype \w+ but expected|expected scalar type|must have the same dtype|to have the same dtype",
-        (),
-        _says(
-            "Tensors of different types meet{at}.",
+        "Tensors of different types meet{at}.",
+        (
             "Bring them to one type: x.to(y.dtype).",
             "In a Function's backward return gradients of the type of its inputs.",
         ),

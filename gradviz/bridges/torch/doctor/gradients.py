@@ -29,8 +29,6 @@ class Birth(NamedTuple):
 
 def leaf_gradients(case: Case) -> Mapping[Node, Tensor]:
     """The gradient that each leaf gets, those that hold one after a pass."""
-    if case.graph is None:
-        return {}
     notes = case.notes
     if notes is None:
         if not case.is_over:
@@ -62,15 +60,13 @@ def births(case: Case, is_bad: Callable[[Tensor], bool], *, every: bool) -> dict
 
     for visit in case.visits:
         around = [arrive(Output(visit.node, slot), one, visit) for slot, one in enumerate(visit.arrived)]
-        given = [one.tensor for one in visit.arrived if one is not None]
-        bad = [is_bad(one) for one in given]
-        inherited = [birth for each in around for birth in each] if (all(bad) if every else any(bad)) else []
-        is_given_bad = bool(given) and (all(bad) if every else any(bad))
+        given = [is_bad(one.tensor) for one in visit.arrived if one is not None]
+        is_given_bad = bool(given) and (all(given) if every else any(given))
+        own = [birth for each in around for birth in each] if is_given_bad else [Birth(visit.node, visit, "sent")]
         for (before, slot), one in zip(visit.node.next_functions, visit.sent, strict=False):
             if before is None or one is None:
                 continue
             is_it = is_bad(one.tensor)
-            own = inherited if is_given_bad else [Birth(visit.node, visit, "sent")]
             sent.setdefault(Output(before, slot), []).append((is_it, own if is_it else []))
     for output, kept in case.notes.returned.items() if case.notes is not None else ():
         arrive(output, kept, None)

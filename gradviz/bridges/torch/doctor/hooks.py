@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 from math import isfinite
 from typing import Any
 
@@ -20,7 +21,7 @@ from .gradients import leaf_gradients
 
 def hooks(case: Case) -> Iterator[Finding]:
     """Hooks that change the gradient of a leaf or of something on the way."""
-    if case.graph is None or case.notes is None:
+    if case.notes is None:
         yield from _hooked(case)
         return
     arrived = {Output(node, 0): one for node, one in leaf_gradients(case).items()}
@@ -48,7 +49,7 @@ def hooks(case: Case) -> Iterator[Finding]:
 
 def _hooked(case: Case) -> Iterator[Finding]:
     """After a pass: what has hooks; whether these have changed something is not known any more."""
-    if case.graph is None or not case.is_over:
+    if not case.is_over:
         return
     results = [one for one in _known(case) if hooks_of(one) and one.grad_fn in case.graph.index]
     for one in {id(one): one for one in (*case.leaves, *results)}.values():
@@ -87,9 +88,7 @@ def _is_changed(terms: list[Tensor | None], arrived: Tensor) -> bool:
     plain = [one for one in terms if one is not None]
     if len(plain) < len(terms) or any(one.layout != torch.strided for one in (*plain, arrived)):
         return False
-    total = plain[0]
-    for one in plain[1:]:
-        total = total + one
+    total = reduce(torch.add, plain)
     if total.dtype != arrived.dtype:
         return False
     if total.shape != arrived.shape:
@@ -105,25 +104,13 @@ def _is_changed(terms: list[Tensor | None], arrived: Tensor) -> bool:
 
 def hook_of(case: Case, node: Node) -> tuple[str, CodeLine | None]:
     """What the hook of a tensor is called, after a space, and where it is; empty: it is not known."""
-    for function in _functions(case, node):
-        return _named(function), line_of(function)
-    return "", None
-
-
-def _functions(case: Case, node: Node) -> Iterator[Any]:
-    assert case.graph is not None
-    tensors = [case.graph.leaves[node]] if node in case.graph.leaves else _results(case, node)
-    for one in tensors:
-        yield from hooks_of(one)
-
-
-def _results(case: Case, node: Node) -> list[Tensor]:
-    """The tensors that are known to be the results of an operator."""
-    return [one for one in _known(case) if one.grad_fn is node]
+    leaf = case.graph.leaves.get(node)
+    tensors = [one for one in _known(case) if one.grad_fn is node] if leaf is None else [leaf]
+    function = next((hook for one in tensors for hook in hooks_of(one)), None)
+    return ("", None) if function is None else (_named(function), line_of(function))
 
 
 def _known(case: Case) -> list[Tensor]:
     """The tensors that captures have seen made, or that variables hold."""
-    values = [one for values in case.variables for one in values.values()]
     seen = [one.ref() for step in case.steps for one in step.makes]
-    return [one for one in (*seen, *values) if isinstance(one, Tensor)]
+    return [one for one in (*seen, *(value for _, value in case.variables)) if isinstance(one, Tensor)]

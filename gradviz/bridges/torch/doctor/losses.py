@@ -19,7 +19,7 @@ RESHAPES = {"view", "unsafe_view", "reshape", "transpose", "permute", "squeeze",
 
 def applied_twice(case: Case) -> Iterator[Finding]:
     """Losses of logits that are given probabilities."""
-    for node in [] if case.graph is None else case.graph.nodes:
+    for node in case.graph.nodes:
         before = _given(node)
         if before is None or TWICE.get(type_of(node)) != type_of(before):
             continue

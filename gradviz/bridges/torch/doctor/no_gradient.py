@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from operator import attrgetter
 
 from torch.autograd.graph import Node
 
@@ -47,7 +48,7 @@ def _own_leaves(case: Case) -> dict[str, Tensor]:
 def parameters_without(case: Case) -> Iterator[Finding]:
     """Parameters of the model that get no gradient, by cause."""
     lacking = missing(case)
-    if not lacking or case.graph is None or case.has_checkpoints:
+    if not lacking or not case.has_graph or case.has_checkpoints:
         return
     names, tensors = list(lacking), list(lacking.values())
     seen = reach(case.steps, tensors, case.leads) if case.steps else None
@@ -132,19 +133,13 @@ def _others(case: Case, seen: Reach, left: dict[int, str]) -> Iterator[tuple[Fin
 
 def _unused(case: Case, seen: Reach, left: dict[int, str]) -> Iterator[Finding]:
     """Those that were not read at all, or read for nothing."""
-    by_step: dict[int | None, list[str]] = {}
-    for number, name in left.items():
-        step = seen.reads.get(number)
-        by_step.setdefault(None if step is None else step.number, []).append(name)
-    steps = {step.number: step for step in seen.reads.values()}
-    unread = by_step.pop(None, [])
-    whole = [name for name in unread if not _is_called(case, name)]
-    for names, was_called in ((whole, False), ([one for one in unread if one not in whole], True)):
-        if names:
+    called = {case.modules.get(module) for step in case.steps for module in step.modules}
+    unread = [name for number, name in left.items() if number not in seen.reads]
+    for was_called in (False, True):
+        if names := [name for name in unread if (name.rpartition(".")[0] in called) == was_called]:
             yield _unread(case, names, was_called=was_called)
-    if by_step:
-        names = [name for each in by_step.values() for name in each]
-        line = case.line(steps[min(number for number in by_step if number is not None)])
+    if names := [name for number, name in left.items() if number in seen.reads]:
+        line = case.line(min((seen.reads[number] for number in left if number in seen.reads), key=attrgetter("number")))
         it = them(names)
         sentence = (
             f"{subject(names, case.parameters, 'get')} no gradient: the forward pass reads "
@@ -153,11 +148,6 @@ def _unused(case: Case, seen: Reach, left: dict[int, str]) -> Iterator[Finding]:
         ways_out = (f"Let what is computed from {it} be a part of the loss.", *_ways_out_unused(it))
         harm = not hold_another(case, names)
         yield Finding("unused", sentence, tuple(names), line, harm, each_of(names), ways_out)
-
-
-def _is_called(case: Case, name: str) -> bool:
-    owner = name.rpartition(".")[0]
-    return any(case.modules.get(module) == owner for step in case.steps for module in step.modules)
 
 
 def _unread(case: Case, names: list[str], *, was_called: bool) -> Finding:
@@ -225,7 +215,7 @@ def frozen(case: Case) -> Iterator[Finding]:
     if not names:
         return
     if len(names) == len(case.parameters):
-        if case.graph is not None:
+        if case.has_graph:
             what = f"All {count_of(len(names), 'parameter')} of the model are frozen (requires_grad is False)"
             others = [code(name) for one in case.leaves[:MOST_NAMED] if (name := case.name(one))]
             to = f": gradients go to {listed(others)} alone" if others else ""
@@ -238,7 +228,7 @@ def frozen(case: Case) -> Iterator[Finding]:
 def none_sent(case: Case) -> Iterator[Finding]:
     """Leaves to which an operator sends no gradient though it was asked for one."""
     notes = case.notes
-    if notes is None or notes.error is not None or case.graph is None:
+    if notes is None or notes.error is not None:
         return
     lacking = {node: leaf for node, leaf in case.graph.leaves.items() if notes.returned.get(Output(node, 0)) is None}
     if case.has_checkpoints or not lacking:
@@ -263,7 +253,6 @@ def none_sent(case: Case) -> Iterator[Finding]:
 
 def _behind(case: Case, node: Node) -> set[Node | None]:
     """A node and those through which gradients come to it."""
-    assert case.graph is not None
     found: set[Node | None] = {node}
     for one in case.graph.nodes:
         if any(before in found for before, _ in one.next_functions):

@@ -17,7 +17,7 @@ from .reach import ABOUT_GRADIENTS, Cut, reach
 
 def loss_without(case: Case) -> Iterator[Finding]:
     """A loss that requires no gradient, or that has none of the model's parameters behind it."""
-    if case.graph is not None:
+    if case.has_graph or not case.roots:
         return
     root = case.roots[0]
     called = code(case.name(root)) if case.name(root) else "the loss"
@@ -95,8 +95,7 @@ def _exit(case: Case) -> Step | None:
 
 def loss_line(case: Case) -> CodeLine | None:
     """The line that the loss was computed on last; None: no capture saw it."""
-    seen = look_up(case.roots[0])
-    return None if seen is None else case.line(case.maker(seen))
+    return case.line(case.maker(look_up(case.roots[0])))
 
 
 def left_over(case: Case) -> str:
@@ -116,20 +115,18 @@ def left_over(case: Case) -> str:
 def _plain(case: Case, called: str, trainable: Sequence[str]) -> Finding:
     """A loss without a graph of which nothing more was seen."""
     root = case.roots[0]
-    mode = "torch.inference_mode()" if root.is_inference() else ""
-    why = (
-        f"it was computed in {mode}"
-        if mode
-        else "it is of integers or booleans, which have no gradient"
-        if not (root.is_floating_point() or root.is_complex())
-        else "gradients are switched off here"
-        if not torch.is_grad_enabled()
-        else "nothing that it was computed from requires one"
-        if case.saw_loss
-        else "it was computed under no_grad, or a detach(), .data, item(), argmax or cast to integers cut the way, or "
-        "nothing that it was computed from requires one"
-    )
-    kind = "no_grad" if mode or not torch.is_grad_enabled() else "integer" if "integers or" in why else "not_connected"
+    nothing = "nothing that it was computed from requires one"
+    if root.is_inference():
+        kind, why = "no_grad", "it was computed in torch.inference_mode()"
+    elif not (root.is_floating_point() or root.is_complex()):
+        kind, why = "integer", "it is of integers or booleans, which have no gradient"
+    elif not torch.is_grad_enabled():
+        kind, why = "no_grad", "gradients are switched off here"
+    elif case.saw_loss:
+        kind, why = "not_connected", nothing
+    else:
+        how = "it was computed under no_grad, or a detach(), .data, item(), argmax or cast to integers cut the way"
+        kind, why = "not_connected", f"{how}, or {nothing}"
     hint = "A capture around the forward pass tells the line: with gradviz.torch.capture(): ..."
     sentence = f"{capitalized(called)} requires no gradient, so backward() fails: {why}."
     if kind == "not_connected":

@@ -22,9 +22,14 @@ from .hooks import hook_of
 class Singular(NamedTuple):
     """An operator that makes NaN or infinity of something finite: forward and backward, and what to do."""
 
-    forward: str
-    backward: str
-    way_out: str
+    forward: str = ""
+    backward: str = ""
+    way_out: str = ""
+
+    @property
+    def ways_out(self) -> tuple[str, ...]:
+        """A way out, where one is known."""
+        return (self.way_out,) if self.way_out else ()
 
 
 SAFE = "Give it a safe input where it is masked, too: {name}(torch.where(mask, x, 1))."
@@ -99,9 +104,15 @@ SINGULAR = {
     ),
     "cdist": Singular("", "the derivative of a distance at 0 does not exist", "Add something small."),
     "nll_loss": Singular("every target is ignored, and the mean of nothing is NaN", "", "Leave such batches out."),
-    "prod": Singular("the product is beyond the largest number", "its derivative divides by 0", ""),
+    "prod": Singular("the product is beyond the largest number", "its derivative divides by 0"),
 }
 """By type of operator."""
+
+
+def singular(node: Node) -> Singular:
+    """What is known of an operator."""
+    return SINGULAR.get(type_of(node), Singular())
+
 
 UNDEFINED = {"log", "log2", "log10", "log1p", "div", "reciprocal", "sqrt", "rsqrt", "acos", "asin", "atanh"}
 """Whose infinities and NaN no type would change."""
@@ -127,16 +138,13 @@ INFINITE_ON_PURPOSE = {
 
 def not_finite(case: Case) -> Iterator[Finding]:
     """NaN or infinity in gradients or in the loss."""
-    if case.graph is None:
-        return
     leaves = case.graph.leaves
     bad = [node for node, one in leaf_gradients(case).items() if is_not_finite(one)]
-    names = [name for node in bad if (name := case.name(leaves[node]))]
-    in_loss = any(is_not_finite(root) for root in case.graph_roots)
-    if not bad and not in_loss:
-        return
-    if in_loss:
+    names = tuple([name for node in bad if (name := case.name(leaves[node]))])
+    if any(map(is_not_finite, case.graph_roots)):
         yield _forward(case, names)
+        return
+    if not bad:
         return
     if case.notes is None:
         yield _afterwards(case, names)
@@ -149,7 +157,7 @@ def not_finite(case: Case) -> Iterator[Finding]:
             if name := case.name(leaves[node]):
                 rows.append(name)
     for birth, own in by_birth.values():
-        yield _backward(case, birth, own)
+        yield _backward(case, birth, tuple(own))
 
 
 def _amount(tensor: Tensor) -> str:
@@ -169,7 +177,7 @@ def _get_it(case: Case, names: Sequence[str]) -> str:
     return f" {subject(names, case.parameters, 'get')} it." if names else ""
 
 
-def _backward(case: Case, birth: Birth, names: Sequence[str]) -> Finding:
+def _backward(case: Case, birth: Birth, names: tuple[str, ...]) -> Finding:
     """One that was born in the backward pass."""
     node, visit = birth.node, birth.visit
     gets = _get_it(case, names)
@@ -177,10 +185,10 @@ def _backward(case: Case, birth: Birth, names: Sequence[str]) -> Finding:
         hook, line = hook_of(case, node)
         who = f"A hook{hook}" if birth.how == "hook" else "A sum of gradients, by overflow,"
         sentence = f"{who} makes a gradient that is not finite{in_line(line)}, of one that was."
-        return Finding("nan", sentence + gets, tuple(names), line, place=case.place(node))
+        return Finding("nan", sentence + gets, names, line, place=case.place(node))
     sent = next(one.tensor for one in visit.sent if one is not None and is_not_finite(one.tensor))
-    line, type = case.line(node), type_of(node)
-    if (earlier := _left_out(case, node, gets, names)) is not None:
+    line = case.line(node)
+    if (earlier := _left_out(case, node, names)) is not None:
         return earlier
     if sent.dtype == torch.float16 and not bool(sent.isnan().any()):
         sentence = (
@@ -191,24 +199,22 @@ def _backward(case: Case, birth: Birth, names: Sequence[str]) -> Finding:
             "Use bfloat16, or float32 for this part.",
             "Scale the loss down; torch.amp.GradScaler finds by how much.",
         )
-        return Finding("overflow", sentence, tuple(names), line, ways_out=ways, place=case.place(node))
-    known = SINGULAR.get(type)
+        return Finding("overflow", sentence, names, line, ways_out=ways, place=case.place(node))
+    known = singular(node)
     given = next((one.tensor for one in visit.arrived if one is not None), None)
     masked = given is not None and given.shape == sent.shape and bool(((given == 0) & ~sent.isfinite()).any())
     mask = _mask(case, node) if masked or _is_behind_mask(case, node) else None
-    why = f": {known.backward}" if known else ""
+    why = f": {known.backward}" if known.backward else ""
     if masked:
-        why += f"{',' if known else ':'} and 0 times Inf is NaN"
+        why += f"{',' if why else ':'} and 0 times Inf is NaN"
     behind = f", though {code(type_of(mask))}{where(case.line(mask))} leaves those elements out" if mask else ""
     sentence = f"{_word(sent)} is born in the backward of {case.operator(node)}{in_line(line)}{why}{behind}.{gets}"
-    ways_out = [SAFE.format(name=type)] if mask is not None else []
-    if known and known.way_out:
-        ways_out.append(known.way_out)
+    safe = (SAFE.format(name=type_of(node)),) if mask else ()
     evidence = (f"It sends {_amount(sent)}; what it was given was finite.",)
-    return Finding("nan", sentence, tuple(names), line, True, evidence, tuple(ways_out), case.place(node))
+    return Finding("nan", sentence, names, line, True, evidence, (*safe, *known.ways_out), case.place(node))
 
 
-def _left_out(case: Case, node: Node, gets: str, names: Sequence[str]) -> Finding | None:
+def _left_out(case: Case, node: Node, names: tuple[str, ...]) -> Finding | None:
     """What an operator multiplies by, if that was no number in the forward pass already; the loss leaves it out."""
     factors = [one.tensor for one in saved_by(node) if one.of is not None and one.of.node is not node]
     if not any(bool(one.isnan().any()) for one in factors):
@@ -216,16 +222,15 @@ def _left_out(case: Case, node: Node, gets: str, names: Sequence[str]) -> Findin
     birth = _birth(case)
     if birth is None or birth.result is None or not isinstance(birth.at, Node) or birth.at is node:
         return None
-    known, line = SINGULAR.get(type_of(birth.at)), case.line(birth.at)
-    why = f": {known.forward}" if known and known.forward else ""
+    known, line = singular(birth.at), case.line(birth.at)
+    why = f": {known.forward}" if known.forward else ""
     sentence = (
         f"{case.operator(birth.at)} makes {_amount(birth.result)}{in_line(line)}{why}. The loss leaves that out, but "
-        f"the backward of {case.operator(node)}{where(case.line(node))} multiplies by it.{gets}"
+        f"the backward of {case.operator(node)}{where(case.line(node))} multiplies by it."
     )
     evidence = ("It is born in the forward pass; 0 times NaN is NaN.",)
-    ways_out = tuple(filter(None, [known.way_out if known else ""]))
     place = case.place(birth.at, is_backward=False)
-    return Finding("nan", sentence, tuple(names), line, True, evidence, ways_out, place)
+    return Finding("nan", sentence + _get_it(case, names), names, line, True, evidence, known.ways_out, place)
 
 
 def _mask(case: Case, node: Node, most: int = 4) -> Node | None:
@@ -244,10 +249,9 @@ def _is_behind_mask(case: Case, node: Node) -> bool:
     return mask is not None and type_of(mask) in ("where", "masked_fill")
 
 
-def _afterwards(case: Case, names: Sequence[str]) -> Finding:
+def _afterwards(case: Case, names: tuple[str, ...]) -> Finding:
     """Gradients are not finite, the loss is, and the graph is freed: what may have done it."""
-    assert case.graph is not None
-    found = [node for node in case.graph.nodes if (one := SINGULAR.get(type_of(node))) and one.backward]
+    found = [node for node in case.graph.nodes if singular(node).backward]
     kept = [
         node for node in found if type_of(node) not in ("exp", "mean", "var", "softmax", "log_softmax", "pow", "div")
     ]
@@ -256,22 +260,22 @@ def _afterwards(case: Case, names: Sequence[str]) -> Finding:
     if not likely:
         sentence = f"{hold} gradients with NaN or Inf; the loss is finite, so it was born in the backward pass."
         way_out = "Call diagnose before backward(): then the operator that made it is found."
-        return Finding("nan", sentence, tuple(names), ways_out=(way_out,))
+        return Finding("nan", sentence, names, ways_out=(way_out,))
     node = likely[-1]
-    known, line = SINGULAR[type_of(node)], case.line(node)
+    known, line = singular(node), case.line(node)
     sentence = (
         f"{hold} gradients with NaN or Inf, most likely born in the backward of {case.operator(node)}"
         f"{in_line(line)}: {known.backward}."
     )
-    ways = (SAFE.format(name=type_of(node)), *filter(None, [known.way_out]))
-    return Finding("nan", sentence, tuple(names), line, ways_out=ways)
+    ways = (SAFE.format(name=type_of(node)), *known.ways_out)
+    return Finding("nan", sentence, names, line, ways_out=ways)
 
 
-def _forward(case: Case, names: Sequence[str]) -> Finding:
+def _forward(case: Case, names: tuple[str, ...]) -> Finding:
     """The loss is not finite: what made it so."""
     loss = _word(next(root for root in case.graph_roots if is_not_finite(root)))
     gets = _get_it(case, names)
-    if not case.is_over and (leaf := _bad_leaf(case)) is not None:
+    if not case.is_over and (leaf := next(filter(is_not_finite, case.leaves), None)) is not None:
         sentence = f"The loss is {loss} because {case.called(leaf)} holds {_amount(leaf)} itself.{gets}"
         whose = tuple(dict.fromkeys(filter(None, [case.name(leaf), *names])))
         ways_out = ("If it is a parameter, an earlier step has spoiled it: diagnose the loss of that step.",)
@@ -279,7 +283,7 @@ def _forward(case: Case, names: Sequence[str]) -> Finding:
     birth = _bad_data(case) or _birth(case)
     if birth is None:
         sentence = f"The loss is {loss}; where that was born is not known any more.{gets}"
-        return Finding("nan", sentence, tuple(names), ways_out=("Call diagnose before backward().",))
+        return Finding("nan", sentence, names, ways_out=("Call diagnose before backward().",))
     at, node = case.line(birth.at), birth.at if isinstance(birth.at, Node) else None
     place = None if node is None else case.place(node, is_backward=False)
     if birth.data is not None:
@@ -292,27 +296,22 @@ def _forward(case: Case, names: Sequence[str]) -> Finding:
         ways_out = ("Look at the data: torch.isfinite(x).all().",)
         return Finding("nan", sentence, whose, at, ways_out=ways_out, place=place)
     assert node is not None
-    known, operator = SINGULAR.get(type_of(node)), case.operator(node)
+    known, operator = singular(node), case.operator(node)
     likely = "" if birth.is_sure else "most likely "
     if birth.others:
         makers = dict.fromkeys(f"{case.operator(one)}{where(case.line(one))}" for one in (node, *birth.others))
         sentence = f"The loss is {loss}: most likely {' or '.join(list(makers)[:MOST_LIKELY])} makes NaN or Inf.{gets}"
         ways_out = ("Call diagnose before backward(): then it is known which.",)
-        return Finding("nan", sentence, tuple(names), at, ways_out=ways_out)
+        return Finding("nan", sentence, names, at, ways_out=ways_out)
     if dtype_of(Output(node, 0)) == torch.float16 and type_of(node) not in UNDEFINED:
         why = "beyond 65504 there is only Inf"
         sentence = f"The loss is {loss}: {likely}{operator} overflows float16{in_line(at)}, {why}.{gets}"
         ways_out = ("Use bfloat16, or float32 for this part.",)
-        return Finding("overflow", sentence, tuple(names), at, ways_out=ways_out, place=place)
-    why = f": {known.forward}" if known and known.forward else ""
+        return Finding("overflow", sentence, names, at, ways_out=ways_out, place=place)
+    why = f": {known.forward}" if known.forward else ""
     makes = _amount(birth.result) if birth.result is not None and birth.is_sure else "NaN or Inf"
     sentence = f"The loss is {loss}: {likely}{operator} makes {makes}{in_line(at)}{why}.{gets}"
-    safe = tuple(filter(None, [known.way_out if known else ""]))
-    return Finding("nan", sentence, tuple(names), at, True, ("It is born in the forward pass.",), safe, place)
-
-
-def _bad_leaf(case: Case) -> Tensor | None:
-    return next((leaf for leaf in case.leaves if is_not_finite(leaf)), None)
+    return Finding("nan", sentence, names, at, True, ("It is born in the forward pass.",), known.ways_out, place)
 
 
 class Forward(NamedTuple):
@@ -349,7 +348,6 @@ def _bad_data(case: Case) -> Forward | None:
 
 def _birth(case: Case) -> Forward | None:
     """The first operator whose result is not finite, or that read data that are not."""
-    assert case.graph is not None
     results: dict[Output, Tensor] = {output_of(root): root for root in case.graph_roots}
     data: dict[Node, list[Tensor]] = {}
     for node in case.graph.nodes:
@@ -387,7 +385,6 @@ def _is_wrong(node: Node, result: Tensor) -> bool:
 
 def _before(case: Case, node: Node, made: Tensor, results: dict[Output, Tensor]) -> Forward | None:
     """Of an operator and those before it whose results are not known, the one that has made it."""
-    assert case.graph is not None
     candidates, stack = [node], [node]
     while stack:
         for before, slot in stack.pop().next_functions:
@@ -435,18 +432,13 @@ def _is_dangerous(node: Node) -> bool:
 
 
 AGAIN: dict[str, Callable[[dict[str, Tensor], Any], Tensor]] = {
-    "log": lambda saved, node: saved["self"].log(),
-    "log2": lambda saved, node: saved["self"].log2(),
-    "log10": lambda saved, node: saved["self"].log10(),
-    "log1p": lambda saved, node: saved["self"].log1p(),
-    "acos": lambda saved, node: saved["self"].acos(),
-    "asin": lambda saved, node: saved["self"].asin(),
-    "atanh": lambda saved, node: saved["self"].atanh(),
+    **dict.fromkeys(
+        ("log", "log2", "log10", "log1p", "acos", "asin", "atanh"),
+        lambda saved, node: getattr(saved["self"], type_of(node))(),
+    ),
     "mul": lambda saved, node: saved["self"] * saved["other"],
     "div": lambda saved, node: saved.get("self", torch.ones_like(saved["other"])) / saved["other"],
-    "pow": lambda saved, node: (
-        saved["self"] ** (saved["exponent"] if "exponent" in saved else cast(Any, node)._saved_exponent)
-    ),
+    "pow": lambda saved, node: saved["self"] ** node._saved_exponent,
     "var": lambda saved, node: saved["self"].var(node._saved_dim, correction=node._saved_correction),
     **dict.fromkeys(
         ("sqrt", "rsqrt", "exp", "reciprocal", "softmax", "log_softmax", "std", "linalg_vector_norm", "cdist"),

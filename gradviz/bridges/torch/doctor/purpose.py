@@ -47,7 +47,7 @@ def purpose_of(case: Case, step: Step | None, names: Sequence[str]) -> str:
 
 def _becomes_a_leaf(case: Case, step: Step | None) -> bool:
     """Whether what a call has made goes into a leaf that gradients go to, as in an inner loop."""
-    leaves = [seen for one in case.leaves if (seen := look_up(one)) is not None]
+    leaves = filter(None, map(look_up, case.leaves))
     return step is not None and not slice_of(case.steps, leaves).isdisjoint(step.makes)
 
 
@@ -119,6 +119,5 @@ def _readers_of(case: Case, cut: Step | None) -> Iterator[list[bool]]:
 
 def _are_called_twice(case: Case) -> bool:
     """Whether several operators read each trained parameter: a network judges what was made and what is real."""
-    assert case.graph is not None
     counts = Counter(before for node in case.graph.nodes for before, _ in node.next_functions)
     return all(counts[leaf] > 1 for leaf in case.graph.leaves)

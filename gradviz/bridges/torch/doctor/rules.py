@@ -12,9 +12,8 @@ from .losses import applied_twice
 from .no_gradient import frozen, none_sent, parameters_without
 from .no_loss import loss_without
 from .not_finite import not_finite
-from .optimizers import replaced
 from .sizes import sizes
-from .structure import computed_once, hidden_modules, made_anew, plain_tensors, tied_by_data
+from .structure import computed_once, hidden_modules, made_anew, plain_tensors, replaced, tied_by_data
 from .training import doubled, fails, no_leaves, not_scalar, second_derivatives
 from .zeros import zeros
 

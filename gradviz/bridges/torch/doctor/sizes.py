@@ -43,8 +43,6 @@ Row = tuple[str, float, float]
 
 def _rows(case: Case) -> list[Row]:
     """Of each weight, in the order in which gradients come to it: name, size of the gradient, size of the weight."""
-    if case.graph is None:
-        return []
     found = []
     gradients = leaf_gradients(case)
     names = {id(one): name for name, one in case.parameters.items()}
@@ -106,8 +104,6 @@ def _huge(rows: Sequence[Row]) -> Iterator[Finding]:
 
 def _lost(case: Case) -> Iterator[Finding]:
     """Casts to float16 in which most of a gradient becomes zero, though not all."""
-    if case.notes is None or case.graph is None:
-        return
     for visit in case.visits:
         if is_leaf(visit.node) or not visit.sent:
             continue

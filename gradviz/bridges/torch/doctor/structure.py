@@ -1,21 +1,20 @@
-"""What a model holds that is no parameter of it, and parameters that only seem to be one."""
+"""What a model holds that is no parameter of it, and parameters that are two, or that no optimizer holds."""
 
 from __future__ import annotations
 
 import dis
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any
 
 from ....program.code_line import CodeLine, line_at
 from ....program.errors import code, count_of
-from ..capture import Module
-from ..flow import Call, is_inside, look_up, storage_of
+from ..capture import Module, dotted
+from ..flow import Call, is_inside, items_of, look_up, storage_of
 from ..graph import Tensor
-from .case import Case, in_line
+from ..instances import instances
+from .case import Case, each_of, in_line, subject, them
 from .diagnosis import Finding
-
-MOST_ITEMS = 1_000
-"""Of a list or dict that is looked into."""
 
 
 def plain_tensors(case: Case) -> Iterator[Finding]:
@@ -23,15 +22,15 @@ def plain_tensors(case: Case) -> Iterator[Finding]:
     leaves = {id(one) for one in case.leaves}
     registered = {id(one) for one in case.parameters.values()}
     for module, path in case.modules.items():
-        for name, tensor in _attributes(module):
-            if not isinstance(tensor, Tensor) or not tensor.requires_grad or id(tensor) in registered:
+        for name, tensor in _tensors(module):
+            if not tensor.requires_grad or id(tensor) in registered:
                 continue
             base = tensor if tensor.is_leaf else _anonymous(case, tensor)
             if base is None or id(tensor) in case.optimized or id(base) in case.optimized:
                 continue
             if base is not tensor and not _is_made_once(case, tensor):
                 continue
-            full = f"{path}.{name}" if path else name
+            full = dotted(path, name)
             if tensor.is_leaf:
                 sentence = (
                     f"{code(full)} requires a gradient but is no parameter of the model: it is a plain tensor, which "
@@ -43,7 +42,7 @@ def plain_tensors(case: Case) -> Iterator[Finding]:
                     "arithmetic, and that is a plain tensor, which parameters() leaves out."
                 )
             attribute = name.partition("[")[0]
-            harm = tensor.is_leaf or case.graph is None or id(base) in leaves
+            harm = tensor.is_leaf or not case.has_graph or id(base) in leaves
             ways_out = (
                 f"Wrap it last: self.{attribute} = nn.Parameter(tensor).",
                 "If it should not be trained, register_buffer() it without requires_grad.",
@@ -55,16 +54,13 @@ def computed_once(case: Case) -> Iterator[Finding]:
     """Results in attributes that ``__init__`` alone computes from parameters, and that the loss needs."""
     for module, path in case.modules.items():
         for name, tensor in vars(module).items():
-            if not isinstance(tensor, Tensor) or tensor.grad_fn is None or case.graph is None:
+            if not isinstance(tensor, Tensor) or tensor.grad_fn is None:
                 continue
-            methods = {each.name for each in _stores(module, name)}
-            if (
-                methods != {"__init__"}
-                or tensor.grad_fn not in case.graph.index
-                or _anonymous(case, tensor) is not None
-            ):
+            methods = {method for method, _ in _stores(module, name)}
+            is_read = tensor.grad_fn in case.graph.index and _anonymous(case, tensor) is None
+            if methods != {"__init__"} or not is_read:
                 continue
-            full = f"{path}.{name}" if path else name
+            full = dotted(path, name)
             sentence = (
                 f"{code(full)} is computed from parameters once, in __init__: the first backward() frees that part of "
                 "the graph and the next one fails there, and after a step it still has the old value."
@@ -73,20 +69,13 @@ def computed_once(case: Case) -> Iterator[Finding]:
             yield Finding("freed", sentence, (full,), assigned(module, name), ways_out=ways_out)
 
 
-class Store(NamedTuple):
-    """A method of the user's that sets an attribute, and where."""
-
-    name: str
-    line: CodeLine
-
-
 def assigned(module: Module, name: str) -> CodeLine | None:
     """The line of the user's code on which a module gets an attribute first; None: it is not known."""
-    return next((one.line for one in _stores(module, name) if one.name == "__init__"), None)
+    return next((line for method, line in _stores(module, name) if method == "__init__"), None)
 
 
-def _stores(module: Module, name: str) -> Iterator[Store]:
-    """The methods of the user's that set an attribute of a module."""
+def _stores(module: Module, name: str) -> Iterator[tuple[str, CodeLine]]:
+    """The methods of the user's that set an attribute of a module, and where."""
     for one in type(module).__mro__:
         for method, function in vars(one).items():
             code_of = getattr(function, "__code__", None)
@@ -94,24 +83,16 @@ def _stores(module: Module, name: str) -> Iterator[Store]:
                 continue
             for each in dis.get_instructions(code_of):
                 if each.opname == "STORE_ATTR" and each.argval == name:
-                    yield Store(method, line_at(code_of, each.offset))
+                    yield method, line_at(code_of, each.offset)
 
 
-def _attributes(module: Module) -> Iterator[tuple[str, Any]]:
-    """What a module holds beside its parameters and parts, and inside of lists and dicts too."""
-    for name, value in vars(module).items():
-        if name in ("_parameters", "_modules"):
-            continue
-        if name == "_buffers":
-            yield from value.items()
-        elif isinstance(value, list | tuple | dict) and len(value) <= MOST_ITEMS and not name.startswith("_"):
-            yield from ((f"{name}[{key!r}]", one) for key, one in _items(value))
-        elif not name.startswith("_") or isinstance(value, Tensor):
+def _tensors(module: Module) -> Iterator[tuple[str, Tensor]]:
+    """The tensors that a module holds beside its parameters, inside of lists and dicts too."""
+    for name, value in chain(module._buffers.items(), vars(module).items()):
+        if isinstance(value, Tensor):
             yield name, value
-
-
-def _items(value: Any) -> Iterable[tuple[Any, Any]]:
-    return value.items() if isinstance(value, dict) else enumerate(value)
+        elif not name.startswith("_"):
+            yield from ((f"{name}[{key!r}]", one) for key, one in items_of(value) if isinstance(one, Tensor))
 
 
 def _anonymous(case: Case, tensor: Tensor) -> Tensor | None:
@@ -134,7 +115,7 @@ def hidden_modules(case: Case) -> Iterator[Finding]:
     told: set[int] = set()
     for module, path in case.modules.items():
         for name, value in vars(module).items():
-            if name.startswith("_") or not isinstance(value, list | tuple | dict):
+            if name.startswith("_"):
                 continue
             hidden = [(place, one) for place, one in _modules_in(value) if one not in case.modules]
             own = [
@@ -146,14 +127,14 @@ def hidden_modules(case: Case) -> Iterator[Finding]:
             told.update(id(tensor) for _, tensor in own)
             if not _are_used(case, [tensor for _, tensor in own]):
                 continue
-            full = f"{path}.{name}" if path else name
+            full = dotted(path, name)
             kind = "dict" if isinstance(value, dict) else type(value).__name__
             sentence = (
                 f"The {count_of(len(own), 'parameter')} of the modules in {code(full)} are not parameters of the "
                 f"model: a {kind} of modules is not looked into, so no optimizer changes them."
             )
             better = "nn.ModuleDict" if isinstance(value, dict) else "nn.ModuleList"
-            names = (full, *(f"{path}.{name}" if path else name for name, _ in own))
+            names = (full, *(dotted(path, name) for name, _ in own))
             line = assigned(module, name)
             yield Finding("module_list", sentence, names, line, ways_out=(f"Write self.{name} = {better}(...).",))
     yield from _called_inside(case, told)
@@ -162,17 +143,15 @@ def hidden_modules(case: Case) -> Iterator[Finding]:
 def _are_used(case: Case, tensors: Sequence[Tensor]) -> bool:
     """Whether gradients go to some of them, or there is no graph to see that in."""
     leaves = {id(one) for one in case.leaves}
-    return any(case.graph is None or id(one) in leaves for one in tensors)
+    return any(not case.has_graph or id(one) in leaves for one in tensors)
 
 
 def _modules_in(value: Any, depth: int = 3) -> Iterator[tuple[str, Module]]:
     """The modules in lists and dicts, and in those inside, with their places."""
-    if len(value) > MOST_ITEMS or not depth:
-        return
-    for key, one in _items(value):
+    for key, one in items_of(value) if depth else ():
         if isinstance(one, Module):
             yield f"[{key!r}]", one
-        elif isinstance(one, list | tuple | dict):
+        else:
             yield from ((f"[{key!r}]{place}", inner) for place, inner in _modules_in(one, depth - 1))
 
 
@@ -197,8 +176,7 @@ def _called_inside(case: Case, told: set[int]) -> Iterator[Finding]:
 
 def made_anew(case: Case) -> Iterator[Finding]:
     """Parameters that nobody holds once the loss is there: a forward pass has made them, as a capture can see."""
-    attributes = [one for module in case.modules for _, one in _attributes(module) if isinstance(one, Tensor)]
-    before = {id(_anonymous(case, one)) for one in attributes}
+    before = {id(_anonymous(case, one)) for module in case.modules for _, one in _tensors(module)}
     made: dict[Call | None, list[Tensor]] = {}
     for tensor in case.nobodys if case.parameters else ():
         writes = [step for step in case.steps if any(one.ref() is tensor for one in step.writes)]
@@ -235,3 +213,37 @@ def tied_by_data(case: Case) -> Iterator[Finding]:
         )
         line = next(filter(None, (assigned(module, "data") for module in case.modules)), None)
         yield Finding("tied_by_data", sentence, (second, first, *names[2:]), line, ways_out=ways_out)
+
+
+UNEVEN = 2
+"""Changes by which parameters differ of which some are trained and others are not; to find optimizers takes time."""
+
+
+def replaced(case: Case) -> Iterator[Finding]:
+    """Parameters that get a gradient and that no optimizer holds, if one holds what was in their place."""
+    reached = {id(one) for one in case.leaves}
+    trained = {name: one for name, one in case.parameters.items() if id(one) in reached}
+    changes = [one._version for one in trained.values()]
+    if not changes or max(changes) - min(changes) < UNEVEN:
+        return
+    left = [name for name, one in trained.items() if id(one) not in case.optimized]
+    if not left or len(left) == len(trained):
+        return
+    for optimizer in case.optimizers:
+        if gone := _gone(case, [one for group in optimizer.param_groups for one in group["params"]]):
+            sentence = (
+                f"{subject(left, case.parameters, 'get')} a gradient, but no optimizer holds {them(left)}: one still "
+                f"holds {count_of(gone, 'parameter')} that no module has any more."
+            )
+            ways_out = ("Make the optimizer after the last change of the model's parts.",)
+            yield Finding("replaced", sentence, tuple(left), evidence=each_of(left), ways_out=ways_out)
+            return
+
+
+def _gone(case: Case, held: list[Tensor]) -> int:
+    """How many nobody has any more but the optimizer, if it holds some of the model's too."""
+    ids = {id(one) for one in held}
+    if ids.isdisjoint(map(id, case.parameters.values())):
+        return 0
+    there = {id(one) for module in instances(Module) for one in module._parameters.values()}
+    return len(ids - there - {id(one) for one in (*case.leaves, *(value for _, value in case.held()))})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
 
 import torch
 from torch.autograd.graph import Node
@@ -12,7 +11,7 @@ from torch.autograd.graph import Node
 from ....program.code_line import CodeLine
 from ....program.errors import code
 from ..flow import Step, storage_of, variables_of
-from ..graph import Output, Tensor, is_function, type_of
+from ..graph import Output, Tensor, function_of, type_of
 from .case import Case, in_line, line_of, subject, where
 from .damage import overwritten
 from .diagnosis import Finding
@@ -26,8 +25,6 @@ TELLING = {*BACKWARD, "grad=", "zero_grad", "step"}
 
 def doubled(case: Case) -> Iterator[Finding]:
     """Gradients of an earlier pass that this one is added to."""
-    if case.graph is None:
-        return
     holds = {name: one for name, one in _leaves(case).items() if one.grad is not None and bool(one.grad.any())}
     if not holds:
         return
@@ -199,10 +196,10 @@ ERROR = "Error"
 
 def second_derivatives(case: Case) -> Iterator[Finding]:
     """Functions whose backward cannot be differentiated, on the way to a gradient of a gradient."""
-    if case.graph is None or not any(node.name().endswith(ERROR) for node in case.graph.nodes):
+    if not any(node.name().endswith(ERROR) for node in case.graph.nodes):
         return
-    owners = {cast(Any, node)._forward_cls for node in case.graph.nodes if is_function(node)} | set(_functions(case))
-    marked = [one for one in owners if is_once(one)]
+    owners = {*filter(None, map(function_of, case.graph.nodes)), *_functions(case)}
+    marked = list(filter(is_once, owners))
     name = marked[0].__name__ if len(marked) == 1 else ""
     line = line_of(getattr(marked[0], "backward", None)) if len(marked) == 1 else None
     who = code(name) if name else "a Function"
@@ -241,7 +238,7 @@ FAILS = (
 
 def fails(case: Case) -> Iterator[Finding]:
     """An operator whose backward raises, where nothing else is known to do so."""
-    if case.notes is None or case.error is None or case.graph is None:
+    if case.notes is None or case.error is None:
         return
     told = (*overwritten(case), *second_derivatives(case))
     gone = {visit.node for visit in case.visits}
@@ -260,8 +257,7 @@ def fails(case: Case) -> Iterator[Finding]:
 
 def not_scalar(case: Case) -> Iterator[Finding]:
     """A loss of several elements."""
-    root = case.roots[0]
-    if case.graph is None or root.numel() == 1 or case.is_over or len(case.roots) > 1:
+    if not case.has_graph or case.is_over or len(case.roots) > 1 or (root := case.roots[0]).numel() == 1:
         return
     shape = " × ".join(map(str, root.shape))
     line = case.line(root.grad_fn) if root.grad_fn is not None else None

@@ -43,11 +43,9 @@ PASS_ON = {
 
 def zeros(case: Case) -> Iterator[Finding]:
     """Parameters whose gradient is zero throughout."""
-    if case.graph is None:
-        return
     leaves = case.graph.leaves
-    found = [(node, case.name(leaves[node])) for node, one in leaf_gradients(case).items() if is_zero(one)]
-    found = [(node, name) for node, name in found if name]
+    zero = [node for node, one in leaf_gradients(case).items() if is_zero(one)]
+    found = [(node, name) for node in zero if (name := case.name(leaves[node]))]
     if case.notes is None:
         likely = list(_always(case, found))
         yield from likely or _unexplained(case, [name for _, name in found])
@@ -169,7 +167,7 @@ def _called(case: Case, kept: Saved) -> str:
     name = case.output_name(kept.of) if kept.of is not None else ""
     if name := name or next(case.sharing(kept.tensor), ""):
         return code(name)
-    is_result = kept.of is not None and case.graph is not None and kept.of.node in case.graph.index
+    is_result = kept.of is not None and kept.of.node in case.graph.index
     return f"what {case.operator(kept.of.node)} returned" if is_result and kept.of is not None else "something"
 
 
@@ -191,7 +189,6 @@ HALF = ("Scale the loss up while going backward: torch.amp.GradScaler.", "Use bf
 
 def _always(case: Case, found: Sequence[tuple[Node, str]]) -> Iterator[Finding]:
     """After a pass: those to which every way leads through an operator that may be why, the most certain first."""
-    assert case.graph is not None
     if behind := _behind(case, found, lambda node: type_of(node) in FLAT):
         yield _after(case, "zero", *behind, "{operator} is flat, its derivative is 0 everywhere", STRAIGHT)
         return
@@ -248,7 +245,6 @@ def _behind(
     case: Case, found: Sequence[tuple[Node, str]], stops: Callable[[Node], bool]
 ) -> tuple[list[str], Node] | None:
     """The leaves that are behind operators that stop gradients, and the last such operator; None: there are none."""
-    assert case.graph is not None
     reached = _open(case, stops)
     names = [name for node, name in found if node not in reached]
     last = next((node for node in reversed(case.graph.nodes) if stops(node)), None)
@@ -257,7 +253,6 @@ def _behind(
 
 def _open(case: Case, stops: Callable[[Node], bool]) -> set[Node]:
     """What gradients come to on ways that pass no operator that stops them."""
-    assert case.graph is not None
     stack = [one.node for one in case.graph.roots]
     found = set(stack)
     while stack:
