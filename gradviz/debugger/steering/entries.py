@@ -133,12 +133,11 @@ class Entries:
         for places, which, measured in self._measured:
             kind[places] = measured.kind[which] + len(kinds)
             kinds += measured.kinds
-        counts: dict[int, int] = {}
         for place in self._stacks:
             stack = self._found[place]
             assert isinstance(stack, ScopeStack)
             kind[place] = len(kinds)
-            kinds.append(of_stack(0, _count(stack, counts)))
+            kinds.append(of_stack(0, len(stack)))
         return kinds, kind
 
 
@@ -149,17 +148,3 @@ def field(value: Value, attribute: str) -> Result:
         return [float(extent) for extent in found]
     # NaN and the infinities are words in a document.
     return float(found) if found is not None and FIELDS["blob"][attribute] == "number" else found
-
-
-def _count(stack: ScopeStack, counts: dict[int, int]) -> int:
-    """How many workspaces lie on a stack; `counts` has those that were counted before, by identity."""
-    pending = []
-    one: ScopeStack | None = stack
-    while one is not None and id(one) not in counts:
-        pending.append(one)
-        one = one.below
-    count = 0 if one is None else counts[id(one)]
-    for one in reversed(pending):
-        count += one.top is not None
-        counts[id(one)] = count
-    return count

@@ -184,31 +184,23 @@ class Values(DocumentValues):
         return [self._stack(entry) if isinstance(entry, ScopeStack) else next(measured) for entry in found]
 
     def _stack(self, stack: ScopeStack, seconds: float | None = None) -> Value:
-        number = self._stack_number(stack)
-        return of_stack(number, self.stacks[number].count, seconds)
+        return of_stack(self._stack_number(stack), len(stack), seconds)
 
     def _stack_number(self, stack: ScopeStack) -> int:
         """The number of a stack among all, which come after those below them; lines in between do not count."""
         pending: list[ScopeStack] = []
-        below: int | None = None
-        while True:
-            if id(stack) in self._stack_numbers:
-                below = self._stack_numbers[id(stack)]
-                break
-            pending.append(stack)
-            if stack.below is None:
-                break
-            stack = stack.below
-        for stack in reversed(pending):
-            if stack.top is None and below is not None:
-                self._stack_numbers[id(stack)] = below
-                continue
-            count = 0 if below is None else self.stacks[below].count
-            frame = self._left_by.get(id(stack.top)) if stack.top is not None else None
-            self.stacks.append(Workspaces(count=count + (stack.top is not None), frame=frame, below=below))
-            below = self._stack_numbers[id(stack)] = len(self.stacks) - 1
-        assert below is not None
-        return below
+        one: ScopeStack | None = stack
+        while one is not None and id(one) not in self._stack_numbers:
+            pending.append(one)
+            one = one.below
+        below = None if one is None else self._stack_numbers[id(one)]
+        for one in reversed(pending):
+            if one.top is not None or below is None:
+                frame = None if one.top is None else self._left_by.get(id(one.top))
+                self.stacks.append(Workspaces(count=len(one), frame=frame, below=below))
+                below = len(self.stacks) - 1
+            self._stack_numbers[id(one)] = below
+        return self._stack_numbers[id(stack)]
 
 
 def values_of(recording: Recording) -> DocumentValues:
