@@ -78,9 +78,8 @@ class NetView:
         writings = self.net.writings.get(name)
         if writings or self.net.path:
             return writings or []
-        return [
-            self.net.version(name, version) for known, version in sorted(self.recorded.known(None)) if known == name
-        ]
+        known = sorted(self.recorded.values.keys(None))
+        return [self.net.version(*key) for key in known if key[0] == name]
 
     def names(self) -> Iterator[str]:
         """The names of all blobs, as they come in the program."""
@@ -88,7 +87,7 @@ class NetView:
             yield from (blob.name for blob in (*statement.inputs, *statement.outputs))
         yield from (name for name, writings in self.net.writings.items() if writings)
         if not self.net.path:
-            yield from (name for name, _ in self.recorded.known(None))
+            yield from (name for name, _ in self.recorded.values.keys(None))
 
     @property
     def failure(self) -> Failed | None:

@@ -24,9 +24,9 @@ from ...program.events import (
 )
 from ..document import Value
 from ..journal import NOWHERE, Indices, Recording, Statement, Writing
-from ..telling import OF_FORWARD, Subject, Subjects, added, brought, key_of, ran
+from ..telling import OF_FORWARD, DocumentValues, Subject, Subjects, added, brought, key_of, ran
 from .conditions import NOTHING, Column, Result, bare, column_of
-from .entries import Entries, Found
+from .entries import Entries
 from .faults import consistent
 from .runs import Runs
 
@@ -55,13 +55,15 @@ class Rows:
         since: the first event that has rows; what asks for blobs by name needs all of them.
     """
 
-    def __init__(self, recording: Recording, subjects: Subjects, runs: Runs, found: Found, since: int = 0) -> None:
+    def __init__(
+        self, recording: Recording, subjects: Subjects, runs: Runs, values: DocumentValues, since: int = 0
+    ) -> None:
         self._recording = recording
         self._live = recording if recording.saved is None else None
         self._events = recording.events
         self._timeline = recording.timeline
         self._subjects = subjects
-        self._found = found
+        self._values = values
         self._since = since
         self.runs = runs.since(since) if since else runs
         self._columns: dict[tuple[str, str], Column] = {}
@@ -158,7 +160,7 @@ class Rows:
         which = np.append(which, np.arange(len(numbers), len(keys)))
         rows = np.append(ran_, np.array([row for row, _ in given], np.int64))
         frames = np.append(self._frames_of(ran_), np.full(len(given), NOWHERE))
-        found, order = self._found.each(frames, which, keys), np.argsort(rows, kind="stable")
+        found, order = self._values.each(frames, which, keys), np.argsort(rows, kind="stable")
         return rows[order], Entries([found[place] for place in order.tolist()], frames[order])
 
     @consistent
@@ -179,7 +181,7 @@ class Rows:
             found = net.every(name)
             if found if not version else version in found:
                 return True
-        known = (f"{key[0]}@{key[1]}" for key in self._found.outermost() if key[0] == name)
+        known = (f"{key[0]}@{key[1]}" for key in self._values.keys(None) if key[0] == name)
         if any(blob in (one, name) for one in known):
             return True
         return any(blob in (one, bare(one)) for one in self._written_gradients)
@@ -215,7 +217,7 @@ class Rows:
             *((int(self.positions[row]), one, NOWHERE) for row, one in given),
         ]
         frames = np.array([run for _, _, run in found], np.int64)
-        values = self._found.each(frames, np.arange(len(found)), [key_of(one) for _, one, _ in found])
+        values = self._values.each(frames, np.arange(len(found)), [key_of(one) for _, one, _ in found])
         order = sorted((at for at, one in enumerate(values) if one is not None), key=lambda at: found[at][0])
         entries = Entries([values[at] for at in order], frames[order])
         return Computed([found[at][0] for at in order], [found[at][1] for at in order], entries)
@@ -224,7 +226,7 @@ class Rows:
         """The versions of a blob that have values around all nested nets and that no event writes."""
         written = {*computed, *(after for _, after in self._gradients_written)}
         net, name = self._recording.text.outermost, bare(blob)
-        keys = {f"{name}@{key[1]}": key for key in self._found.outermost() if key[0] == name}
+        keys = {f"{name}@{key[1]}": key for key in self._values.keys(None) if key[0] == name}
         meant = [one for one in keys if blob in (name, one) and one not in written]
         return [one for one in meant if net.version(*keys[one]).statement is None]
 
@@ -420,7 +422,7 @@ class Rows:
         at, frames = np.repeat(np.arange(count), many), np.repeat(runs.frames, many)
         begins = np.cumsum([0, *map(len, keys)])[runs.numbers]
         which = np.repeat(begins - np.cumsum(many) + many, many) + np.arange(len(at))
-        entries = Entries(self._found.each(frames, which, list(chain.from_iterable(keys))), frames)
+        entries = Entries(self._values.each(frames, which, list(chain.from_iterable(keys))), frames)
         found, is_there = entries.column("device" if is_devices else attribute), entries.known
         values, is_known = (np.broadcast_to(one, at.shape)[is_there] for one in (found.values, found.known))
         at = at[is_there]

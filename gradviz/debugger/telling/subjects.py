@@ -189,7 +189,8 @@ class Subjects:
         if type(event) is EnteredSubnet:
             # What the first run of a net finds is said of all.
             reads, first = run.net.part(run.is_backward).reads, self._recording.halves[run.net.path, run.is_backward][0]
-            found = [key for key in reads if self._values.has(first, key)]
+            there = set(self._values.keys(first))
+            found = [key for key in reads if key in there]
             focus = [f"{name}@{version}" for name, version in found[:MOST_BLOBS]]
         return Subject(None, [self._recording.operator(run.around, run.operator)], focus, [event.name])
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
+import numpy as np
 from msgspec.structs import replace
 
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...runtime.store import Shelf, StoredArray
 from ..document import Frame, Trace, Value, Workspaces
-from ..journal import NOWHERE, Key, NetHalves, Recording
+from ..journal import NOWHERE, Indices, Key, NetHalves, Recording
 from ..statistics import FULL_PREVIEW, all_statistics, of_stack, short_statistics, statistics
+
+Known = Array | ScopeStack | Value
+"""A value, or what is known of one of which there is no array."""
 
 Entry = Array | StoredArray | ScopeStack
 """A value, or what stands for it in a store, until it is measured; the same for the same one."""
@@ -43,19 +47,26 @@ class DocumentValues:
         number = self.number(frame, key)
         return None if number is None else self.arrays[number]
 
+    def each(self, runs: Indices, which: Indices, keys: Sequence[Key]) -> Sequence[Known | None]:
+        """Versions in runs of nested nets, or `NOWHERE`, one after the other; None: not computed.
+
+        Args:
+            which: of each its number among `keys`, which are those of one half of a net each.
+        """
+        pairs = zip(runs.tolist(), which.tolist(), strict=True)
+        return [self.of(None if run == NOWHERE else run, keys[number]) for run, number in pairs]
+
     def number(self, frame: int, key: Key) -> int | None:
         """The number of an array in a run among those of the document; None: not computed."""
         run = self.frames[frame]
         slot = self.blobs[run.subnet].get(key)
         return run.values[slot] if slot is not None and slot < len(run.values) else None
 
-    def has(self, frame: int, key: Key) -> bool:
-        """Whether a blob version was computed in a run."""
-        return self.number(frame, key) is not None
-
-    def keys(self, frame: int) -> Iterator[Key]:
-        """The blob versions that were computed in a run."""
-        return (key for key in self.blobs[self.frames[frame].subnet] if self.has(frame, key))
+    def keys(self, frame: int | None) -> Iterator[Key]:
+        """The blob versions that were fed or computed around all nested nets, or in a run of one."""
+        if frame is None:
+            return map(key_of, self.outermost)
+        return (key for key in self.blobs[self.frames[frame].subnet] if self.number(frame, key) is not None)
 
     def names(self, frame: int) -> set[str]:
         """Their names."""
@@ -89,13 +100,22 @@ class MeasuredValues(DocumentValues):
         """For each nested net the places of its blob versions in its runs."""
         return _slots(self._recording)
 
-    def keys(self, frame: int) -> Iterator[Key]:
-        """The blob versions that were computed in a run."""
+    def keys(self, frame: int | None) -> Iterator[Key]:
+        """The blob versions that were fed or computed around all nested nets, or in a run of one."""
         return iter(self._recording.values_of(frame))
 
-    def has(self, frame: int, key: Key) -> bool:
-        """Whether a blob version was computed in a run."""
-        return key in self._recording.values_of(frame)
+    def each(self, runs: Indices, which: Indices, keys: Sequence[Key]) -> Sequence[Known | None]:
+        """Versions in runs of nested nets, or `NOWHERE`, one after the other, unmeasured; None: not computed."""
+        around, inner = np.flatnonzero(runs == NOWHERE), np.flatnonzero(runs != NOWHERE)
+        found: list[Known | None] = [self._recording.values.get(keys[number]) for number in which[around].tolist()]
+        if len(inner):
+            known, first, each = np.unique(which[inner], return_index=True, return_inverse=True)
+            numbers = zip(known.tolist(), runs[inner[first]].tolist(), strict=True)
+            places = np.array([self._recording.runs.place(keys[number], run) for number, run in numbers])[each]
+            found += self._recording.runs.each(runs[inner].tolist(), places.tolist())
+            order = np.argsort(np.append(around, inner), kind="stable").tolist()
+            found = [found[place] for place in order]
+        return found
 
     def left_by(self, frame: int | None, key: Key) -> int | None:
         """The number of the run that has left the workspace on top of a stack; None: not known."""
@@ -106,9 +126,14 @@ class MeasuredValues(DocumentValues):
     def of(self, frame: int | None, key: Key) -> Value | None:
         """What is known of a blob version; None: not computed."""
         array = self._recording.values_of(frame).get(key)
-        if array is None:
-            return None
-        return of_stack(0, len(array)) if isinstance(array, ScopeStack) else statistics(array)
+        return None if array is None else measure(array, is_short=frame is not None)
+
+
+def measure(entry: Array | ScopeStack, *, is_short: bool) -> Value:
+    """What is known of a value; `is_short`: to few digits, as of all in the runs of nested nets."""
+    if isinstance(entry, ScopeStack):
+        return of_stack(0, len(entry))
+    return short_statistics([entry], FULL_PREVIEW)[0] if is_short else statistics(entry)
 
 
 class Values(DocumentValues):
