@@ -177,10 +177,14 @@ def _begun(planned: _Planned, most: Sequence[int]) -> _Begun | list[str]:
         return list(planned.notes)
     try:
         return planned.begin(most)
-    except NotCheckable as reason:
-        return [str(reason), *planned.notes]
-    except GradvizError as error:
-        return [f"It cannot be run again: {error.message}", *error.ways_out, *planned.notes]
+    except (NotCheckable, GradvizError) as error:
+        return [*_why_not(error), *planned.notes]
+
+
+def _why_not(error: NotCheckable | GradvizError) -> list[str]:
+    if isinstance(error, NotCheckable):
+        return [str(error)]
+    return [f"It cannot be run again: {error.message}", *error.ways_out]
 
 
 def _judged(subject: str, begun: _Begun | list[str], found: list[list[Any]]) -> CheckView:
@@ -193,10 +197,8 @@ def _judged(subject: str, begun: _Begun | list[str], found: list[list[Any]]) -> 
         if begun.along is None:
             return CheckView(subject, _overall(checks), checks, SEED, list(begun.notes))
         whole = begun.along.judged(measured.pop(0))
-    except NotCheckable as reason:
-        return _not_checkable(subject, str(reason), *begun.notes)
-    except GradvizError as error:
-        return _not_checkable(subject, f"It cannot be run again: {error.message}", *error.ways_out, *begun.notes)
+    except (NotCheckable, GradvizError) as error:
+        return _not_checkable(subject, *_why_not(error), *begun.notes)
     return CheckView(subject, _overall([*checks, whole]), checks, SEED, [_of_all(whole), *begun.notes])
 
 
@@ -293,10 +295,8 @@ def _of_blob(view: NetView, blob: Writing, doubles: Doubles) -> _Planned:
         if changed := hooked(view, blob):
             raise NotCheckable(f"Hooks have changed the gradient of {listed(changed)}, which differences cannot know.")
         prepare = rest_of(view, blob, doubles)
-    except NotCheckable as reason:
-        return _Planned(subject, [str(reason)])
-    except GradvizError as error:
-        return _Planned(subject, [f"It cannot be run again: {error.message}", *error.ways_out])
+    except (NotCheckable, GradvizError) as error:
+        return _Planned(subject, _why_not(error))
 
     def begin(most: Sequence[int]) -> _Begun:
         rest, starts = prepare(), seeds(view)

@@ -72,27 +72,22 @@ def vector(array: Array) -> Vector:
     with np.errstate(all="ignore"):
         square = float(numbers @ numbers)
         if not LEAST_SQUARE < square < math.inf and numbers.size:
-            exponent = exponent_of(float(np.abs(numbers).max()))
+            greatest = np.asarray(float(np.abs(numbers).max()))
+            exponent = int(exponents_of(greatest))
             numbers = numbers * 2.0**-exponent
             square = float(numbers @ numbers)
     return Vector(numbers, exponent, square)
 
 
-def exponent_of(greatest: float) -> int:
-    """By which power of two to divide numbers up to `greatest` so that float64 holds their squares; mostly 0."""
-    exponent = math.frexp(greatest)[1] if math.isfinite(greatest) else 0
-    return 0 if abs(exponent) <= SAFE else max(-1000, min(exponent, 1000))  # 2**1000 and its inverse are normal
-
-
 def exponents_of(greatest: Array) -> Array:
-    """The same of each of some numbers."""
+    """By which power of two to divide numbers up to each of these so that float64 holds their squares; mostly 0."""
     exponent = np.where(np.isfinite(greatest), np.frexp(greatest)[1], 0)
-    return np.where(np.abs(exponent) <= SAFE, 0, np.clip(exponent, -1000, 1000))
+    return np.where(np.abs(exponent) <= SAFE, 0, np.clip(exponent, -1000, 1000))  # 2**1000 and its inverse are normal
 
 
 def norm(of: Vector) -> float:
     """The Euclidean norm; NaN where one is in it."""
-    return times_power(math.sqrt(of.square), of.exponent)
+    return _times_power(math.sqrt(of.square), of.exponent)
 
 
 def norm_of(array: Array) -> float:
@@ -117,7 +112,7 @@ def compare(parts: Sequence[Array], total: Vector) -> Compared:
         norms.tolist(),
         _where(total.square != 0, shares),
         _where((lengths != 0) & (total.square != 0), cosines),
-        1 - times_power(root, total.exponent - most) / summed if summed else None,
+        1 - _times_power(root, total.exponent - most) / summed if summed else None,
     )
 
 
@@ -167,9 +162,7 @@ def _wide(array: Array) -> Array:
     return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 
-def times_power(number: float, exponent: int) -> float:
+def _times_power(number: float, exponent: int) -> float:
     """``number * 2**exponent``; infinite where that is beyond the greatest float64."""
-    try:
-        return math.ldexp(number, exponent)
-    except OverflowError:
-        return math.copysign(math.inf, number)
+    with np.errstate(over="ignore"):
+        return float(np.ldexp(number, exponent))
