@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import chain, compress
 from typing import NamedTuple
@@ -123,7 +123,7 @@ class Rows:
         number = int(self.events[row])
         if self._writes[number]:
             return self.written(number)[row - int(self._first[number])]
-        return next((str(one) for one in self.subject(number).focus if one is not None), "")
+        return next(iter(self.subject(number).blobs), "")
 
     @cached_property
     def _numbers(self) -> Indices:
@@ -259,14 +259,16 @@ class Rows:
         if rows is None:
             rows = np.arange(len(self.events))
         if thing in ("x", "g"):
-            column = self._naming(attribute, rows) if attribute in NAMING else self._of_values(attribute).take(rows)
+            column = self._naming(attribute, rows) if attribute in NAMING else self._whole("x", attribute).take(rows)
             return column if thing == "x" else column._replace(known=column.known & self._are_gradients(rows, column))
-        return self._once(thing, attribute, lambda: self._of_events(thing, attribute)).take(self.events[rows])
+        return self._whole(thing, attribute).take(self.events[rows])
 
-    def _once(self, thing: str, attribute: str, make: Callable[[], Column]) -> Column:
-        if (thing, attribute) not in self._columns:
-            self._columns[thing, attribute] = make()
-        return self._columns[thing, attribute]
+    def _whole(self, thing: str, attribute: str) -> Column:
+        """A field of what the event of each row computed; of other things than `x` a field in each event."""
+        key = thing, attribute
+        if key not in self._columns:
+            self._columns[key] = self._of_values(attribute) if thing == "x" else self._of_events(thing, attribute)
+        return self._columns[key]
 
     def _naming(self, attribute: str, rows: Indices) -> Column:
         """The blobs of some rows, or their names or versions."""
@@ -277,13 +279,8 @@ class Rows:
         return column_of(_naming(blob, attribute) for blob in blobs)
 
     def _of_values(self, attribute: str) -> Column:
-        """A field of what the event of each row computed."""
-
-        def make() -> Column:
-            rows, entries = self._entries
-            return _scattered(entries.column(attribute), rows, len(self.events))
-
-        return self._once("x", attribute, make)
+        rows, entries = self._entries
+        return _scattered(entries.column(attribute), rows, len(self.events))
 
     def _are_gradients(self, rows: Indices, column: Column) -> Mask:
         """Of each row that a column knows whether its event is about a gradient."""
@@ -293,15 +290,9 @@ class Rows:
         has_made = np.array([one.role != "forward" for one in self.runs.statements for _ in one.outputs], bool)
         found[numbers != NOWHERE] = has_made[numbers[numbers != NOWHERE]]
         for place in np.flatnonzero(is_known & (numbers == NOWHERE)).tolist():
-            found[place] = self._is_gradient(int(self.events[rows[place]]))
+            number = int(self.events[rows[place]])
+            found[place] = self._subjects.is_gradient(self._events[number], number + 1, self.subject(number))
         return found
-
-    def _is_gradient(self, number: int) -> bool:
-        """Whether the first blob that an event is about is a gradient."""
-        event, subject = self._events[number], self.subject(number)
-        blobs = (*self._subjects.writes(event, number + 1, subject), *subject.focus)
-        about = next((blob for blob in blobs if blob is not None), None)
-        return self._subjects.is_gradient(event, number + 1, about)
 
     def _of_events(self, thing: str, attribute: str) -> Column:
         """A field of each event, of its operator, or of what that reads."""

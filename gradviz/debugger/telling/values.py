@@ -242,16 +242,12 @@ def frame_of(recording: Recording, run: int, net: str, around: int | None, value
 
 def _slots(recording: Recording) -> dict[str, dict[Key, int]]:
     """For each nested net the places of its blob versions in its runs."""
-    return {recording.text.ids[net.path]: slots_of(net) for net in recording.nets if net.path}
+    nets = {recording.text.ids[net.path]: net for net in recording.nets if net.path}
+    return {id: {key: slot for slot, key in enumerate(_keys(net))} for id, net in nets.items()}
 
 
-def slots_of(net: NetHalves) -> dict[Key, int]:
-    """The slot of each blob version of a net."""
-    slots: dict[Key, int] = {}
-    for part in (net.part(False), net.part(True)):
-        for key in part.reads:
-            slots.setdefault(key, len(slots))
-        for _, _, _, written in part.steps:
-            for key in written:
-                slots.setdefault(key, len(slots))
-    return slots
+def _keys(net: NetHalves) -> dict[Key, None]:
+    """The blob versions that the two halves of a net find and write."""
+    parts = net.part(False), net.part(True)
+    some = (keys for part in parts for keys in (part.reads, *(written for _, _, _, written in part.steps)))
+    return dict.fromkeys(key for keys in some for key in keys)
