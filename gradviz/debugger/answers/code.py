@@ -122,7 +122,7 @@ def _norm(recorded: Recorded, called: Called, position: int) -> Number | None:
     if gradient is None:
         return None
     for run in _runs(recorded, called.net, gradient.statement, position):
-        value = recorded.value(run, gradient.key)
+        value = recorded.values.of(run, gradient.key)
         if value is not None and _is_computed(recorded, gradient.statement, run, position):
             return "nan" if value.nan else "inf" if value.inf else value.norm
     return None

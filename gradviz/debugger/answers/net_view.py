@@ -166,9 +166,9 @@ class NetView:
     def value(self, blob: Writing) -> Value | None:
         """The statistics of a version; None: not computed."""
         if not self.net.path:
-            return self.recorded.value(None, blob.key)
+            return self.recorded.values.of(None, blob.key)
         run = self.run_with(blob)
-        return None if run is None else self.recorded.value(run, blob.key)
+        return None if run is None else self.recorded.values.of(run, blob.key)
 
     def norm(self, blob: Writing) -> float | None:
         """The norm of a version, an infinity where it is NaN; None: not computed, or it holds no numbers."""

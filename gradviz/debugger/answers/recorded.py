@@ -8,10 +8,10 @@ from functools import cached_property
 from operator import itemgetter
 
 from ...operators.scopes import ScopeStack
-from ..document import Schedule, Source, Trace, Value
+from ..document import Schedule, Source, Trace
 from ..journal import Key, Recording, Writing
 from ..statistics import WORKSPACES, norm_of
-from ..telling import DocumentValues, MeasuredValues, Story, measure, schedule_of, sources_of
+from ..telling import DocumentValues, MeasuredValues, Story, schedule_of, sources_of
 
 Maker = tuple[int, Writing]
 """The run of a nested net in which a kernel made an array, and what it wrote it as."""
@@ -39,8 +39,7 @@ class Recorded:
         self.is_saved = is_saved
         self.story = Story(recording, self.text)
         self.values = MeasuredValues(recording) if trace is None else DocumentValues(trace)
-        # By the identities of arrays, which are kept with what is known of them, so that these stay their own.
-        self._measured: dict[tuple[int, bool], tuple[object, Value]] = {}
+        # By the identities of arrays, which are kept with them, so that these stay their own.
         self._norms: dict[int, tuple[object, float]] = {}
 
     @cached_property
@@ -74,23 +73,10 @@ class Recorded:
         at = iteration or 0
         return found[at] if at < len(found) else None
 
-    def value(self, run: int | None, key: Key) -> Value | None:
-        """The statistics of a version, in a run of a nested net or around all; None: it was not computed."""
-        if self.trace is not None:
-            return self.values.of(run, key)
-        array = self.recording.values_of(run).get(key)
-        if array is None:
-            return None
-        is_short = run is not None
-        found = self._measured.get((id(array), is_short))
-        if found is None:
-            found = self._measured[id(array), is_short] = array, measure(array, is_short=is_short)
-        return found[1]
-
     def norm(self, run: int | None, key: Key) -> float | None:
         """The norm of a version, of which no more is measured; None: it was not computed, or holds no numbers."""
         if self.trace is not None:
-            value = self.value(run, key)
+            value = self.values.of(run, key)
             return None if value is None or value.dtype == WORKSPACES else float(value.norm or 0)
         array = self.recording.values.get(key) if run is None else self.runs.entry(run, key)
         if array is None or isinstance(array, ScopeStack):

@@ -90,10 +90,12 @@ def key_of(blob: str) -> Key:
 
 
 class MeasuredValues(DocumentValues):
-    """The values of a recording, each measured when it is asked for."""
+    """The values of a recording, each measured when it is asked for, and once where all are in memory anyway."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
+        # By the identities of arrays, which are kept with what is known of them, so that these stay their own.
+        self._measured: dict[tuple[int, bool], tuple[object, Value]] = {}
 
     @cached_property
     def blobs(self) -> dict[str, dict[Key, int]]:  # type: ignore[override]
@@ -125,8 +127,15 @@ class MeasuredValues(DocumentValues):
 
     def of(self, frame: int | None, key: Key) -> Value | None:
         """What is known of a blob version; None: not computed."""
-        array = self._recording.values_of(frame).get(key)
-        return None if array is None else measure(array, is_short=frame is not None)
+        array, is_short = self._recording.values_of(frame).get(key), frame is not None
+        if array is None:
+            return None
+        if self._recording.store is not None:
+            return measure(array, is_short=is_short)
+        found = self._measured.get((id(array), is_short))
+        if found is None:
+            found = self._measured[id(array), is_short] = array, measure(array, is_short=is_short)
+        return found[1]
 
 
 def measure(entry: Array | ScopeStack, *, is_short: bool) -> Value:
