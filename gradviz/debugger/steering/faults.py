@@ -5,9 +5,10 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 from ...program import GradvizError
-from ...program.errors import get_close_matches, shorten
+from ...program.errors import shorten
 from ...runtime.watched import uncollected
 from ..document import TraceError
+from .conditions import meant
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -52,9 +53,8 @@ def consistent(method: Method) -> Method:
 def unknown(what: str, word: object, known: Iterable[str], ways_out: Sequence[str] = ()) -> CursorError:
     """The recording has no `what` that is called `word`; the `known` ones that are called alike are offered."""
     text, names = str(word), list(dict.fromkeys(known))
-    near = get_close_matches(text, names, n=3)
-    offered = [f"Did you mean {' or '.join(near)}?"] if near else []
-    if not near and names:
+    offered = meant(text, names, 3)
+    if not offered and names:
         more = f" and {len(names) - MOST_KNOWN} more" if len(names) > MOST_KNOWN else ""
         offered = [f"There are {', '.join(names[:MOST_KNOWN])}{more}."]
     return CursorError(

@@ -13,13 +13,13 @@ from typing import Any, Literal, Self
 
 import msgspec
 
-from ...program.errors import get_close_matches, shorten
+from ...program.errors import shorten
 from ...program.events import Event
 from ..document import BreakpointEntry, Marked, Trace, Value
 from ..journal import Progress, Recording, Timeline, codes_of
 from ..telling import DocumentValues, MeasuredValues, Story, Subjects, document
 from .breakpoints import Breakpoint, Breakpoints
-from .conditions import ConditionError
+from .conditions import ConditionError, meant
 from .faults import CursorError, bad_argument, consistent
 from .marked_list import table
 from .occurrences import Finder
@@ -400,7 +400,7 @@ class Marks(Placed):
         ways_out = ["Targets: an operator (#3) or type (FC), a blob (x) or version (x@1), an event (Accumulated)."]
         if targets.find(text):
             ways_out.insert(0, "It lies ahead: run_to." if is_back else "It lies behind: restart() first.")
-        elif near := get_close_matches(text, targets.words, n=3):
-            ways_out.insert(0, f"Did you mean {' or '.join(near)}?")
+        else:
+            ways_out = [*meant(text, targets.words, 3), *ways_out]
         where = f"{'before' if is_back else 'after'} position {self._position}"
         return CursorError(f"No event {where} is about {shorten(text)}.", kind="not_found", ways_out=ways_out)

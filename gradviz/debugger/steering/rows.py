@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain, compress
-from typing import NamedTuple
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,13 +100,10 @@ class Rows:
     @cached_property
     def _writes(self) -> Indices:
         """How many blobs each event writes."""
-        counts = np.zeros(len(self._events), np.int64)
-        events = self._events
+        counts, runs = np.zeros(len(self._events), np.int64), self.runs
         for number in self._of(Played, *BRING_OPERATORS).tolist():
-            counts[number] = sum([len(op.outputs) for op in brought(events[number])])
-        for number in self._of(GradWritten).tolist():
-            counts[number] = len(list(self._subjects.writes(events[number], number + 1, Subject())))
-        runs = self.runs
+            counts[number] = sum([len(op.outputs) for op in brought(self._events[number])])
+        counts[self._of(GradWritten)] = [one.after is not None for one in self._of_kind(GradWritten)]
         counts[runs.events] = np.fromiter((len(one.outputs) for one in runs.statements), np.int64)[runs.numbers]
         return counts
 
@@ -148,8 +145,8 @@ class Rows:
     @cached_property
     def _gradients_written(self) -> list[tuple[int, str]]:
         """The rows of a written ``grad`` and their blobs."""
-        found = ((number, self._events[number]) for number in self._of(GradWritten).tolist())
-        return [(int(self._first[at]), one.after) for at, one in found if isinstance(one, GradWritten) and one.after]
+        found = zip(self._first[self._of(GradWritten)].tolist(), self._of_kind(GradWritten), strict=True)
+        return [(row, one.after) for row, one in found if one.after]
 
     @cached_property
     def _entries(self) -> tuple[Indices, Entries]:
@@ -169,9 +166,7 @@ class Rows:
         rows, entries = self._entries
         column = entries.column(count)
         is_odd = column.known & (column.values > 0) & (self._numbers[rows] != NOWHERE)
-        found = np.zeros(len(self._events), bool)
-        found[self.events[rows[is_odd]]] = True
-        return np.flatnonzero(found)
+        return np.unique(self.events[rows[is_odd]])
 
     @consistent
     def has_blob(self, blob: str) -> bool:
@@ -315,15 +310,13 @@ class Rows:
             case "path" | "iteration":
                 return self._of_place(attribute)
             case "seconds":
-                return self._scattered(self.runs.events, (one.seconds for one in self._of_kind(Ran)))  # type: ignore[attr-defined]
-        pairs = [added(one) for one in self._of_kind(Accumulated) if isinstance(one, Accumulated)]
+                return self._scattered(self.runs.events, (one.seconds for one in self._of_kind(Ran)))
+        pairs = map(added, self._of_kind(Accumulated))
         found = (sum(pair) if attribute == "n" else pair[attribute == "dense"] for pair in pairs)
         return self._scattered(self._of(Accumulated), found)
 
-    def _of_kind(self, kind: type[Event]) -> Iterable[Event]:
-        is_one = np.zeros(len(self._events), bool)
-        is_one[self._of(kind)] = True
-        return compress(self._events, is_one.tolist())
+    def _of_kind(self, kind: type[Event]) -> Iterator[Any]:
+        return map(self._events.__getitem__, self._of(kind).tolist())
 
     def _scattered(self, events: Indices, results: Iterable[Result]) -> Column:
         """What some events have, and others have not."""
@@ -397,7 +390,7 @@ class Rows:
         column = column_of(_of_statement(one, attribute) for one in self.runs.statements).take(operators)
         if attribute != "device":
             return column
-        ran_on = self._scattered(self.runs.events, (one.device or None for one in self._of_kind(Ran)))  # type: ignore[attr-defined]
+        ran_on = self._scattered(self.runs.events, (one.device or None for one in self._of_kind(Ran)))
         words = [*(ran_on.words or ()), *(column.words or ())]
         if not words:
             return column
