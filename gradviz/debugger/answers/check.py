@@ -19,7 +19,7 @@ from .flow import array_of, arriving, arriving_after, gives, gradient_of, hooked
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits
 from .leaves import leaves
 from .net_view import NetView, text_of
-from .rerun import Doubles, NotCheckable, OperatorRun, as_double, check_repeats, operator_run, rest_of
+from .rerun import Doubles, NotCheckable, OperatorRun, as_double, check_repeats, doubles_of, operator_run, rest_of
 
 HEAD = ("gradient of", "verdict", "elements", "relative error", "at", "gradient", "difference", "method", "step")
 
@@ -151,7 +151,7 @@ def checkable(here: NetView, word: str) -> CheckableView:
 def _all(here: NetView) -> list[_Planned]:
     """The leaves of the program; raises CursorError ``not_computed`` where no gradient of one was computed."""
     view = NetView(here.recorded, here.position, here.recorded.text.outermost)
-    doubles, planned = Doubles(view), list[_Planned]()
+    doubles, planned = doubles_of(view), list[_Planned]()
     absent: CursorError | None = None
     for blob in leaves(view):
         try:
@@ -213,7 +213,7 @@ def _planned(here: NetView, word: str) -> _Planned:
     if statement is not None:
         return _of_operator(view, statement)
     view, found = here.find(word)
-    return _of_blob(view, meant(found), Doubles(view))
+    return _of_blob(view, meant(found), doubles_of(view))
 
 
 def _operator(here: NetView, word: str) -> tuple[NetView, Statement | None]:
@@ -282,7 +282,7 @@ def _of_blob(view: NetView, blob: Writing, doubles: Doubles) -> _Planned:
     sent = gradient_of(view, blob)
     if sent is None:
         return _Planned(subject, [f'It has none: session.why_none("{named}") says why.'])
-    gradient, x = array_of(view, blob, sent.parts), doubles.of(blob)
+    gradient, x = array_of(view, blob, sent.parts), doubles(blob)
     if x.dtype.kind != "f":
         return _Planned(subject, [f"It holds {x.dtype}, which has no differences."])
     if not np.isfinite(x).all():

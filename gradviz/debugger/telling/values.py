@@ -207,8 +207,6 @@ class Values(DocumentValues):
                 values[place] = number = numbers.setdefault(id(entry), len(found))
                 if number == len(found):
                     found.append(entry)
-            while values and values[-1] is None:
-                values.pop()
             yield frame_of(recording, run, net, None if around == NOWHERE else around, values)
 
     def _measured(self, found: Sequence[Entry]) -> list[Value]:
@@ -243,7 +241,10 @@ def values_of(recording: Recording) -> DocumentValues:
 
 
 def frame_of(recording: Recording, run: int, net: str, around: int | None, values: list[int | None]) -> Frame:
-    """A run in a document, with the id of its net there, the number of the run around it and those of its values."""
+    """A run in a document, with the id of its net there, the number of the run around it and those of its values, up to
+    the last that there is."""
+    while values and values[-1] is None:
+        values.pop()
     half, _, iteration = recording.runs.notes[run][:3]
     rounds = None if iteration is None else recording.rounds[run]
     return Frame(net, around, half.operator, iteration, rounds, half.is_backward, values)
