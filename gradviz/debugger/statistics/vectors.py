@@ -60,10 +60,13 @@ class Compared(NamedTuple):
 
 def as_vector(array: Array) -> Array:
     """The elements as float64, (elements,), where they lie; of complex numbers all real parts, then the imaginary."""
-    flat = array.reshape(-1)
-    if flat.dtype.kind == "c":
-        return np.concatenate([flat.real, flat.imag]).astype(np.float64)
-    return flat.astype(np.float64)
+    return _as_real(array.reshape(-1))
+
+
+def _as_real(table: Array) -> Array:
+    """The same of each row of a table."""
+    parts = np.concatenate([table.real, table.imag], axis=-1) if table.dtype.kind == "c" else table
+    return parts.astype(np.float64)
 
 
 def vector(array: Array) -> Vector:
@@ -117,18 +120,13 @@ def compare(parts: Sequence[Array], total: Vector) -> Compared:
 
 
 def _where(is_there: Array | bool, numbers: Array) -> list[float | None]:
-    found: list[float | None] = numbers.tolist()
-    if not np.all(is_there):
-        for place in np.flatnonzero(~np.broadcast_to(is_there, numbers.shape)).tolist():
-            found[place] = None
-    return found
+    known = np.broadcast_to(is_there, numbers.shape).tolist()
+    return [number if is_known else None for number, is_known in zip(numbers.tolist(), known, strict=True)]
 
 
 def _against(parts: Sequence[Array], total: Vector) -> Array:
     """Of each part its square, its product with the total, and the exponent that both are without: (3, parts)."""
-    flat = np.concatenate([one.reshape(-1) for one in parts]).reshape(len(parts), parts[0].size)
-    is_complex = flat.dtype.kind == "c"
-    table = (np.concatenate([flat.real, flat.imag], axis=1) if is_complex else flat).astype(np.float64)
+    table = _as_real(np.concatenate([one.reshape(-1) for one in parts]).reshape(len(parts), parts[0].size))
     with np.errstate(all="ignore"):
         measured = np.stack([_products(table, table), _products(table, total.numbers)])
         found = np.concatenate([moved(measured, CPU), np.zeros((1, len(parts)))])

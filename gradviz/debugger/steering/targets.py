@@ -240,7 +240,8 @@ class Near:
         self.filters: dict[tuple[type, ...], Callable[[Any], bool]] = {
             (Seeded,): lambda event: event.y in names or has(event.gradient),
         }
-        if not self.statements and word != "Σ" and not any(map(runs.has_name, names)):
+        is_near = bool(self.statements) or word == "Σ"
+        if not is_near and not any(net.every(name) for net in runs.nets for name in names):
             return  # most texts that are looked up here are conditions, and name nothing
         self.filters |= {
             (Played,): lambda event: event.index in forward or event.index in forward_typed,
