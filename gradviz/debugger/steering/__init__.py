@@ -5,7 +5,7 @@ from .conditions import ConditionError
 from .faults import FEED, CursorError, bad_argument, consistent, unknown
 from .places import path_of
 from .position import Marks, Placed, Stop
-from .saved import saved_recording, unpacked_recording
+from .saved import unpacked_recording
 from .watches import Watch, sparkline
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
     "bad_argument",
     "consistent",
     "path_of",
-    "saved_recording",
     "sparkline",
     "unknown",
     "unpacked_recording",
