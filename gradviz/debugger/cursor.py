@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from ..operators.registry import Array
@@ -12,8 +11,7 @@ from ..program.events import Event, Failed
 from ..runtime.devices import guarded
 from .answers import Questions, asked
 from .document import Obstacle
-from .journal import Key
-from .steering import Marks, no_value
+from .steering import CursorError, Marks
 from .telling import Narrator, reminder
 
 
@@ -86,6 +84,7 @@ class Cursor(Questions, Marks):
         """Move to the end: everything has happened."""
         return self.move_to(len(self))
 
+    @asked
     def value(self, blob: str) -> Array | ScopeStack:
         """The array of a blob, read-only; of a scope blob its stack of workspaces, the last one first.
 
@@ -98,34 +97,18 @@ class Cursor(Questions, Marks):
             CursorError: ``not_computed`` when it was never fed or executed, or the recording was read from a file.
                 ``not_found`` when nothing is called so.
         """
-        if not isinstance(blob, str):
-            self._here.find(blob)  # says what to ask for
-        found = next((one for values, name in self._values(blob) if (one := _value(values, name)) is not None), None)
-        if found is None:
-            if not self._finder.rows.has_blob(blob):
-                self._here.find(blob)  # says so where nothing is called that
-            has_stopped = isinstance(self.events[-1], Failed)
-            says = None if self._live is None else self._live.absent
-            absent = None if says is None else says(blob)
-            raise no_value(
-                blob, is_read=self._live is None, has_stopped=has_stopped, obstacle=self._obstacle, absent=absent
-            )
-        return guarded(found)
-
-    def _values(self, blob: str) -> Iterator[tuple[Mapping[Key, Array], str]]:
-        """The values among which a blob is looked for, the nearest first, and what it is called there."""
-        recording = self._live
-        if recording is None:
-            return
-        path, colon, name = blob.rpartition(":")
-        if colon and (run := recording.by_path.get(path)) is not None:
-            yield recording.runs[run].values, name
-            return
-        frame = self._here.run
-        while frame is not None:
-            yield recording.runs[frame].values, blob
-            frame = recording.runs[frame].around
-        yield recording.values, blob
+        here = self._here
+        try:
+            view, found = here.find(blob)
+        except CursorError:
+            # A `grad` that was written has a name, and no place among the blobs of the net.
+            if isinstance(blob, str) and self._finder.rows.has_blob(blob):
+                raise here.no_value(here.net.version(blob, 0), blob) from None
+            raise
+        array = view.array(view.computed(found))
+        if array is None:
+            raise view.no_value(found[-1], blob)
+        return guarded(array)
 
     def __repr__(self) -> str:
         where = f"<{type(self).__name__} {self.name!r} at event {self._position} / {len(self)}>"
@@ -137,11 +120,3 @@ class Cursor(Questions, Marks):
         """The position after which the program runs."""
         whole = self._recorded.text.whole
         return len(self) if whole is None else whole
-
-
-def _value(values: Mapping[Key, Array], blob: str) -> Array | ScopeStack | None:
-    """The value of a version, of a name that of its last one; None: it was not computed."""
-    name, _, version = blob.rpartition("@")
-    if not name:
-        name, version = blob, str(max((number for known, number in values if known == blob), default=0))
-    return values.get((name, int(version))) if version.isdigit() else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from .flow import array_of, arriving, arriving_after, gives, gradient_of, hooked
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits
 from .leaves import leaves
 from .net_view import NetView, text_of
-from .rerun import Doubles, NotCheckable, OperatorRun, as_double, check_repeats, operator_run, rest_of
+from .rerun import Doubles, NotCheckable, OperatorRun, as_double, check_repeats, doubles_of, operator_run, rest_of
 
 HEAD = ("gradient of", "verdict", "elements", "relative error", "at", "gradient", "difference", "method", "step")
 
@@ -83,13 +83,14 @@ class _Begun(NamedTuple):
     """What is to be measured: for each blob, of a large one also along directions, and what is to be said of it.
 
     Attributes:
+        comparisons: none where it cannot be checked.
         own: kernels of the user's that this calls, by the types of their operators.
     """
 
-    comparisons: list[Comparison]
-    along: Comparison | None
     notes: Sequence[str]
-    own: dict[str, Any]
+    comparisons: Sequence[Comparison] = ()
+    along: Comparison | None = None
+    own: Mapping[str, Any] = {}
 
     def works(self) -> Iterator[Work]:
         own = {f"The kernel of {type}": kernel for type, kernel in self.own.items()}
@@ -136,7 +137,7 @@ def answer(here: NetView, word: str, samples: int | None, executor: Any, pace: P
     planned = _all(here) if word == ALL else [_planned(here, word)]
     most = _shares([size for one in planned for size in one.sizes], samples)
     begun = [_begun(one, [most.pop(0) for _ in one.sizes]) for one in planned]
-    found = results([work for one in begun if isinstance(one, _Begun) for work in one.works()], executor, pace)
+    found = results([work for one in begun for work in one.works()], executor, pace)
     views = [_judged(one.subject, what, found) for one, what in zip(planned, begun, strict=True)]
     return _together(views) if word == ALL else views[0]
 
@@ -150,7 +151,7 @@ def checkable(here: NetView, word: str) -> CheckableView:
 def _all(here: NetView) -> list[_Planned]:
     """The leaves of the program; raises CursorError ``not_computed`` where no gradient of one was computed."""
     view = NetView(here.recorded, here.position, here.recorded.text.outermost)
-    doubles, planned = Doubles(view), list[_Planned]()
+    doubles, planned = doubles_of(view), list[_Planned]()
     absent: CursorError | None = None
     for blob in leaves(view):
         try:
@@ -171,39 +172,36 @@ def _shares(sizes: Sequence[int], samples: int | None) -> list[int]:
     return [max(1, some, samples * size // max(1, sum(sizes))) for size in sizes]
 
 
-def _begun(planned: _Planned, most: Sequence[int]) -> _Begun | list[str]:
+def _begun(planned: _Planned, most: Sequence[int]) -> _Begun:
     """What is to be measured, or why nothing can be."""
-    if planned.begin is None:
-        return list(planned.notes)
     try:
-        return planned.begin(most)
-    except NotCheckable as reason:
-        return [str(reason), *planned.notes]
-    except GradvizError as error:
-        return [f"It cannot be run again: {error.message}", *error.ways_out, *planned.notes]
+        return _Begun(planned.notes) if planned.begin is None else planned.begin(most)
+    except (NotCheckable, GradvizError) as error:
+        return _Begun([*_why_not(error), *planned.notes])
 
 
-def _judged(subject: str, begun: _Begun | list[str], found: list[list[Any]]) -> CheckView:
+def _why_not(error: NotCheckable | GradvizError) -> list[str]:
+    if isinstance(error, NotCheckable):
+        return [str(error)]
+    return [f"It cannot be run again: {error.message}", *error.ways_out]
+
+
+def _judged(subject: str, begun: _Begun, found: list[list[Any]]) -> CheckView:
     """The view of what was measured, which is taken from `found`."""
-    if isinstance(begun, list):
-        return _not_checkable(subject, *begun)
     measured = [found.pop(0) for _ in begun.works()]
     try:
         checks = [one.judged(measured.pop(0)) for one in begun.comparisons]
-        if begun.along is None:
-            return CheckView(subject, _overall(checks), checks, SEED, list(begun.notes))
-        whole = begun.along.judged(measured.pop(0))
-    except NotCheckable as reason:
-        return _not_checkable(subject, str(reason), *begun.notes)
-    except GradvizError as error:
-        return _not_checkable(subject, f"It cannot be run again: {error.message}", *error.ways_out, *begun.notes)
-    return CheckView(subject, _overall([*checks, whole]), checks, SEED, [_of_all(whole), *begun.notes])
+        along = [] if begun.along is None else [begun.along.judged(measured.pop(0))]
+    except (NotCheckable, GradvizError) as error:
+        return CheckView(subject, "not checkable", [], SEED, [*_why_not(error), *begun.notes])
+    return CheckView(subject, _overall([*checks, *along]), checks, SEED, [*map(_of_all, along), *begun.notes])
 
 
 def _together(views: Sequence[CheckView]) -> CheckView:
     """The views of several gradients as that of one."""
     if not views:
-        return _not_checkable("The gradient of all leaves", "Nothing that the program reads has a gradient.")
+        none = ["Nothing that the program reads has a gradient."]
+        return CheckView("The gradient of all leaves", "not checkable", [], SEED, none)
     subject = f"The gradient of all {count_of(len(views), 'leaf').replace('leafs', 'leaves')}"
     checks = [check for view in views for check in view.checks]
     notes = [f"{view.subject}: {note}" for view in views for note in view.notes]
@@ -215,7 +213,7 @@ def _planned(here: NetView, word: str) -> _Planned:
     if statement is not None:
         return _of_operator(view, statement)
     view, found = here.find(word)
-    return _of_blob(view, meant(found), Doubles(view))
+    return _of_blob(view, meant(found), doubles_of(view))
 
 
 def _operator(here: NetView, word: str) -> tuple[NetView, Statement | None]:
@@ -265,7 +263,7 @@ def _of_operator(view: NetView, statement: Statement) -> _Planned:
             x, rerun = inputs[places[0]], partial(_moved, run, inputs, places, slots)
             is_analytic = not statement.nets
             comparisons.append(Comparison(str(blob), rerun, x, weights, gradient, is_analytic=is_analytic, most=count))
-        return _Begun(comparisons, None, notes, {} if run.own is None else {run.type: run.own})
+        return _Begun(notes, comparisons, own={} if run.own is None else {run.type: run.own})
 
     return _Planned(subject, notes, [inputs[places[0]].size for places in moved.values()], begin)
 
@@ -284,7 +282,7 @@ def _of_blob(view: NetView, blob: Writing, doubles: Doubles) -> _Planned:
     sent = gradient_of(view, blob)
     if sent is None:
         return _Planned(subject, [f'It has none: session.why_none("{named}") says why.'])
-    gradient, x = array_of(view, blob, sent.parts), doubles.of(blob)
+    gradient, x = array_of(view, blob, sent.parts), doubles(blob)
     if x.dtype.kind != "f":
         return _Planned(subject, [f"It holds {x.dtype}, which has no differences."])
     if not np.isfinite(x).all():
@@ -293,10 +291,8 @@ def _of_blob(view: NetView, blob: Writing, doubles: Doubles) -> _Planned:
         if changed := hooked(view, blob):
             raise NotCheckable(f"Hooks have changed the gradient of {listed(changed)}, which differences cannot know.")
         prepare = rest_of(view, blob, doubles)
-    except NotCheckable as reason:
-        return _Planned(subject, [str(reason)])
-    except GradvizError as error:
-        return _Planned(subject, [f"It cannot be run again: {error.message}", *error.ways_out])
+    except (NotCheckable, GradvizError) as error:
+        return _Planned(subject, _why_not(error))
 
     def begin(most: Sequence[int]) -> _Begun:
         rest, starts = prepare(), seeds(view)
@@ -305,7 +301,7 @@ def _of_blob(view: NetView, blob: Writing, doubles: Doubles) -> _Planned:
         around = max(map(_largest, arriving_after(view, blob)), default=0.0)
         comparison = Comparison(*told, around=around, most=most[0])
         whole = along(*told, around=around) if x.size > most[0] else None
-        return _Begun([comparison], whole, rest.notes, rest.own)
+        return _Begun(rest.notes, [comparison], whole, rest.own)
 
     return _Planned(subject, [], [x.size], begin)
 
@@ -338,10 +334,6 @@ def _of_all(along: Checked) -> str:
         return f"{said} {along.kinks} lie on a kink."
     numbers = f"the gradient gives {digits(along.gradient)}, and differences {digits(along.difference)}"
     return f"{said} {along.differing} differ: along direction {along.index[0]} {numbers}."
-
-
-def _not_checkable(subject: str, *notes: str) -> CheckView:
-    return CheckView(subject, "not checkable", [], SEED, list(notes))
 
 
 def _overall(checks: Sequence[Checked | CheckView]) -> Verdict:

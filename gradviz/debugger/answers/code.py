@@ -11,6 +11,7 @@ import msgspec
 from ...program.code_line import CodeLine
 from ..document import Number, Source
 from ..journal import NetText, Statement, Writing
+from ..telling import Subjects
 from .flow import gradient_of
 from .forms import Answer, Block, Grid, Paragraph, digits
 from .net_view import NetView
@@ -77,10 +78,10 @@ class Called(NamedTuple):
     gradient: Writing | None
 
 
-def answer(here: NetView) -> CodeView:
+def answer(here: NetView, subjects: Subjects) -> CodeView:
     """The code of a recording at a position."""
     recorded, position = here.recorded, here.position
-    called, current = _called_in(recorded), _current(recorded, position)
+    called, current = _called_in(recorded), _current(recorded, subjects, position)
 
     def row(file: str, number: int, text: str) -> CodeRow:
         place = f"{file}:{number}"
@@ -121,7 +122,7 @@ def _norm(recorded: Recorded, called: Called, position: int) -> Number | None:
     if gradient is None:
         return None
     for run in _runs(recorded, called.net, gradient.statement, position):
-        value = recorded.value(run, gradient.key)
+        value = recorded.values.of(run, gradient.key)
         if value is not None and _is_computed(recorded, gradient.statement, run, position):
             return "nan" if value.nan else "inf" if value.inf else value.norm
     return None
@@ -145,11 +146,11 @@ def _is_computed(recorded: Recorded, writer: Statement | None, run: int | None, 
     return run is None if ran is None else ran <= position
 
 
-def _current(recorded: Recorded, position: int) -> str | None:
+def _current(recorded: Recorded, subjects: Subjects, position: int) -> str | None:
     """The place of the line that the event before a position is about; None: it is about none."""
     if not position:
         return None
-    subject = recorded.subjects.of(recorded.events[position - 1], position)
+    subject = subjects.of(recorded.events[position - 1], position)
     forward = [] if subject.forward is None else [recorded.recording.net_after(position).forward[subject.forward]]
     codes = (_code_of(recorded, statement) for statement in (*forward, *reversed(subject.statements)))
     return next((str(code) for code in codes if code is not None), None)

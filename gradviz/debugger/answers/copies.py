@@ -108,7 +108,7 @@ def _copies(recorded: Recorded, pace: Pace) -> Iterator[DeviceCopy]:
 def _lying(recorded: Recorded, run: int | None, blob: Key) -> tuple[str, int] | None:
     """Where a version lies, and how many bytes it has; None: it is no array, or was not computed."""
     if recorded.trace is not None:
-        value = recorded.value(run, blob)
+        value = recorded.values.of(run, blob)
         if value is None or value.dtype == WORKSPACES:
             return None
         return value.device, value.size * np.dtype(value.dtype).itemsize

@@ -232,15 +232,11 @@ def rows(recorded: Recorded, blob: str) -> MergeView:
     for merge in found:
         if blob in (merge.blob, merge.blob.rpartition("@")[0]):
             return MergeView(merge)
+    way_out = 'Record it so: gradviz.debug(net, ys, deduplicate="sum"); it merges sparse gradients of inputs.'
+    if found:
+        way_out = f"Blobs whose rows were: {', '.join(dict.fromkeys(merge.blob for merge in found[:8]))}."
     said = f"No rows in a gradient of {shorten(str(blob))} were merged."
-    other = 'Record it so: gradviz.debug(net, ys, deduplicate="sum"); it merges sparse gradients of inputs.'
-    raise _not_found(said, str(blob), "Blobs whose rows were", [merge.blob for merge in found], other)
-
-
-def _not_found(said: str, word: str, title: str, known: list[str], other: str) -> CursorError:
-    """The error for a blob of which there is no answer; `other` says what to do where there is none of any."""
-    ways_out = [f"{title}: {', '.join(dict.fromkeys(known[:8]))}."] if known else [other]
-    return CursorError(said, kind="not_found", blobs=[word], ways_out=ways_out)
+    raise CursorError(said, kind="not_found", blobs=[str(blob)], ways_out=[way_out])
 
 
 def _row(contribution: Contribution) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ renamed it is found by the name that it has at the position of the question, too
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from math import inf, isnan
 
@@ -17,12 +17,14 @@ from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...program import Operator
 from ...program.control_flow import take_apart
+from ...program.errors import shorten
 from ...program.events import Failed
 from ..document import Value
 from ..journal import NetText, Statement, Writing
-from ..steering import CursorError, no_value, unknown
+from ..steering import FEED, CursorError, unknown
 from .recorded import Recorded
 
+STOPPED = "finish() moves to what stopped it and says why."
 FORMS = "A blob is asked for by its name (x), a version (x@1), or one of them in a run (2.loop_net[3]/0.net:x)."
 
 
@@ -78,9 +80,8 @@ class NetView:
         writings = self.net.writings.get(name)
         if writings or self.net.path:
             return writings or []
-        return [
-            self.net.version(name, version) for known, version in sorted(self.recorded.known(None)) if known == name
-        ]
+        known = sorted(self.recorded.values.keys(None))
+        return [self.net.version(*key) for key in known if key[0] == name]
 
     def names(self) -> Iterator[str]:
         """The names of all blobs, as they come in the program."""
@@ -88,7 +89,7 @@ class NetView:
             yield from (blob.name for blob in (*statement.inputs, *statement.outputs))
         yield from (name for name, writings in self.net.writings.items() if writings)
         if not self.net.path:
-            yield from (name for name, _ in self.recorded.known(None))
+            yield from (name for name, _ in self.recorded.values.keys(None))
 
     @property
     def failure(self) -> Failed | None:
@@ -165,9 +166,9 @@ class NetView:
     def value(self, blob: Writing) -> Value | None:
         """The statistics of a version; None: not computed."""
         if not self.net.path:
-            return self.recorded.value(None, blob.key)
+            return self.recorded.values.of(None, blob.key)
         run = self.run_with(blob)
-        return None if run is None else self.recorded.value(run, blob.key)
+        return None if run is None else self.recorded.values.of(run, blob.key)
 
     def norm(self, blob: Writing) -> float | None:
         """The norm of a version, an infinity where it is NaN; None: not computed, or it holds no numbers."""
@@ -182,6 +183,10 @@ class NetView:
         run = self.run_with(blob)
         return None if run is None else self.recorded.runs[run].values.get(blob.key)
 
+    def computed(self, found: Sequence[Writing]) -> Writing:
+        """The last of some versions of which there is an array, else the last."""
+        return next((one for one in reversed(found) if self.array(one) is not None), found[-1])
+
     def needed(self, blob: Writing) -> Array:
         """The array of a version; raises CursorError ``not_computed``."""
         array = self.array(blob)
@@ -189,16 +194,21 @@ class NetView:
             raise self.no_value(blob)
         return array
 
-    def no_value(self, blob: Writing) -> CursorError:
-        """That a version was not computed, and why."""
-        absent = self.recorded.recording.absent
-        return no_value(
-            self.named(blob),
-            is_read=self.recorded.is_saved and self.value(blob) is not None,
-            has_stopped=isinstance(self.recorded.events[-1], Failed),
-            obstacle=self.recorded.recording.obstacle,
-            absent=None if absent is None else absent(str(blob)),
-        )
+    def no_value(self, blob: Writing, word: str = "") -> CursorError:
+        """That a version, which was asked for by a word, was not computed, and why."""
+        recording, named = self.recorded.recording, word or self.named(blob)
+        obstacle, absent = recording.obstacle, recording.absent and recording.absent(word or str(blob))
+        said, ways_out = "it was not computed.", [FEED]
+        if obstacle is not None:
+            said, ways_out = f"nothing was run. {obstacle.message}", list(obstacle.ways_out)
+        elif self.recorded.is_saved and self.value(blob) is not None:
+            said, ways_out = "a saved trace keeps statistics, no arrays.", ["Record it again with gradviz.debug."]
+        elif absent is not None:
+            said, ways_out = f"{absent[0]}.", [absent[1]]
+        elif isinstance(self.recorded.events[-1], Failed):
+            said, ways_out = "it stopped before that was computed.", [STOPPED]
+        message = f"There is no value of {shorten(named)}: {said}"
+        return CursorError(message, kind="not_computed", blobs=[named], ways_out=ways_out)
 
     def runs_of(self, statement: Statement) -> list[int]:
         """The runs of the nested nets of an operator, in order."""
@@ -264,10 +274,9 @@ class NetView:
         raise unknown("blob", word, versions or [name for view in views for name in view.names()], [FORMS])
 
     def _meant(self, word: str) -> list[Writing]:
-        writings = self.writings(word)
         name, _, number = word.rpartition("@")
-        if writings or not name or not number.isdigit():
-            return writings
+        if not name or not number.isdigit() or self.net.writings.get(word):
+            return self.writings(word)
         version = int(number)
         found = self.net.called(name, version, self.position)
         return [found] if found else [one for one in self.writings(name) if one.version == version]

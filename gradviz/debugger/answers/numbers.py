@@ -45,7 +45,7 @@ class NumbersView(Answer, frozen=True):
 def answer(here: NetView, word: str, row: int, column: int) -> NumbersView:
     """The page that begins at an element; raises CursorError ``not_found``, ``not_computed``, ``bad_argument``."""
     view, found = here.find(word)
-    blob = next((one for one in reversed(found) if view.array(one) is not None), found[-1])
+    blob = view.computed(found)
     array = view.needed(blob)
     if isinstance(array, ScopeStack):
         raise no_numbers(blob)

@@ -55,13 +55,7 @@ class Questions(Placed):
 
     @cached_property
     def _recorded(self) -> Recorded:
-        recording = self._recording
-        if recording is None:
-            return Recorded(self._journal, self._trace, is_saved=True)
-        if recording.saved is not None:
-            return Recorded(recording, recording.saved, is_saved=True)
-        # Values within a budget may be gone by now, and what was measured of them is not.
-        return Recorded(recording, None if recording.store is None else self._trace, is_saved=False)
+        return Recorded(self._journal, self._measured, is_saved=self._live is None)
 
     @asked
     def at(self, position: int) -> Questions:
@@ -242,7 +236,7 @@ class Questions(Placed):
         That is the gradient of what the last operator of the line made, and that gets one; in a loop, of its last run
         by now. The current line is marked. Of a large file only the functions around those lines are there.
         """
-        return code.answer(self._here)
+        return code.answer(self._here, self._subjects)
 
     @asked
     def store(self) -> StoreView:

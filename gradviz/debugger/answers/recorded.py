@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from operator import itemgetter
 
-from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
-from ..document import Schedule, Source, Trace, Value
+from ..document import Schedule, Source, Trace
 from ..journal import Key, Recording, Writing
-from ..statistics import WORKSPACES, norm_of, of_stack, short_statistics, statistics
-from ..telling import DocumentValues, MeasuredValues, Story, Subjects, key_of, schedule_of, sources_of
+from ..statistics import WORKSPACES, norm_of
+from ..telling import DocumentValues, MeasuredValues, Story, schedule_of, sources_of
 
 Maker = tuple[int, Writing]
 """The run of a nested net in which a kernel made an array, and what it wrote it as."""
@@ -27,6 +26,7 @@ class Recorded:
         trace: the document that has the statistics where there may be no arrays: of what was read from a file, and of
             values within a budget; else None.
         is_saved: whether it was read from a file.
+        values: what is known of each value.
         story: tells its events.
     """
 
@@ -38,15 +38,9 @@ class Recorded:
         self.trace = trace
         self.is_saved = is_saved
         self.story = Story(recording, self.text)
-        self._saved = None if trace is None else DocumentValues(trace)
-        # By the identities of arrays, which are kept with what is known of them, so that these stay their own.
-        self._measured: dict[tuple[int, bool], tuple[object, Value]] = {}
+        self.values = MeasuredValues(recording) if trace is None else DocumentValues(trace)
+        # By the identities of arrays, which are kept with them, so that these stay their own.
         self._norms: dict[int, tuple[object, float]] = {}
-
-    @cached_property
-    def subjects(self) -> Subjects:
-        """Says what the events are about."""
-        return Subjects(self.recording, self.story, self._saved or MeasuredValues(self.recording))
 
     @cached_property
     def sources(self) -> list[Source]:
@@ -79,23 +73,10 @@ class Recorded:
         at = iteration or 0
         return found[at] if at < len(found) else None
 
-    def value(self, run: int | None, key: Key) -> Value | None:
-        """The statistics of a version, in a run of a nested net or around all; None: it was not computed."""
-        if self._saved is not None:
-            return self._saved.of(run, key)
-        array = self.recording.values_of(run).get(key)
-        if array is None:
-            return None
-        is_short = run is not None
-        found = self._measured.get((id(array), is_short))
-        if found is None:
-            found = self._measured[id(array), is_short] = array, _measure(array, is_short=is_short)
-        return found[1]
-
     def norm(self, run: int | None, key: Key) -> float | None:
         """The norm of a version, of which no more is measured; None: it was not computed, or holds no numbers."""
         if self.trace is not None:
-            value = self.value(run, key)
+            value = self.values.of(run, key)
             return None if value is None or value.dtype == WORKSPACES else float(value.norm or 0)
         array = self.recording.values.get(key) if run is None else self.runs.entry(run, key)
         if array is None or isinstance(array, ScopeStack):
@@ -106,16 +87,10 @@ class Recorded:
 
     def identity(self, run: int, key: Key) -> int | None:
         """The same number for the same array, whatever it is called; None: it was not computed."""
-        if self.is_saved and self._saved is not None:
-            return self._saved.number(run, key)
+        if self.is_saved:
+            return self.values.number(run, key)
         array = self.runs.entry(run, key)
         return None if array is None else id(array)
-
-    def known(self, run: int | None) -> Iterator[Key]:
-        """The versions that were fed or computed around all nested nets, or in a run of one."""
-        if run is None and self.trace is not None:
-            return map(key_of, self.trace.values)
-        return iter(self.recording.values_of(run))
 
     def maker(self, run: int, key: Key) -> Maker | None:
         """Which kernel in a nested net made the array that a run has, perhaps under another name and in another run."""
@@ -167,9 +142,3 @@ class Recorded:
         if self.trace is not None:
             return self.trace.schedule
         return schedule_of(self.recording)
-
-
-def _measure(array: Array | ScopeStack, *, is_short: bool) -> Value:
-    if isinstance(array, ScopeStack):
-        return of_stack(0, len(array))
-    return short_statistics([array], (1, 1))[0] if is_short else statistics(array)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -118,18 +118,13 @@ def _stops(view: NetView, statement: Statement) -> Iterator[str]:
             yield from _stops(inside, nested)
 
 
-class Doubles:
-    """The values of a net in double precision, each once, however many gradients are checked with it."""
+Doubles = Callable[[Writing], Array]
+"""Gives the value of a version in double precision; raises CursorError ``not_computed``."""
 
-    def __init__(self, view: NetView) -> None:
-        self._view = view
-        self._known: dict[Writing, Array] = {}
 
-    def of(self, blob: Writing) -> Array:
-        """The value of a version; raises CursorError ``not_computed``."""
-        if blob not in self._known:
-            self._known[blob] = as_double(self._view.needed(blob))
-        return self._known[blob]
+def doubles_of(view: NetView) -> Doubles:
+    """The values of a net, each made once, however many gradients are checked with it."""
+    return cache(lambda blob: as_double(view.needed(blob)))
 
 
 def check_repeats(view: NetView, statement: Statement, run: OperatorRun) -> None:
@@ -234,9 +229,7 @@ def _program_from(view: NetView, blob: Writing, doubles: Doubles) -> Callable[[]
                 for one in dict.fromkeys(stays)
             ]
         if any(takes):
-            inputs = [
-                doubles.of(one) if key is None else None for one, key in zip(statement.inputs, takes, strict=True)
-            ]
+            inputs = [doubles(one) if key is None else None for one, key in zip(statement.inputs, takes, strict=True)]
             writes = [one.key for one in statement.outputs]
             operators.append(_Rerun(operator_run(view, statement), inputs, takes, writes))
             statements.append(statement)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from ...program.control_flow import kept_name
+from ...program.errors import count_of
 from ...program.operator import BlobVersion
 from ..journal import Statement, Writing
 from .flow import sent
@@ -60,7 +61,6 @@ class VersionsView(Answer, frozen=True):
     versions: list[Version]
 
     def blocks(self) -> Iterator[Block]:
-        count = "1 version" if len(self.versions) == 1 else f"{len(self.versions)} versions"
         head = (
             "version",
             "written by",
@@ -82,7 +82,7 @@ class VersionsView(Answer, frozen=True):
             )
             for one in self.versions
         ]
-        yield Grid(f"{self.name} has {count}", head, rows)
+        yield Grid(f"{self.name} has {count_of(len(self.versions), 'version')}", head, rows)
         lost = [
             f"{one.blob} is needed by {one.needed_by[-1]}, and {one.overwritten_by} overwrites it."
             for one in self.versions
@@ -90,11 +90,9 @@ class VersionsView(Answer, frozen=True):
         ]
         if lost:
             yield Bullets(lost)
-        kept = [one for one in self.versions if one.is_kept]
+        kept = [one.blob for one in self.versions if one.is_kept]
         if kept:
-            yield Bullets(
-                [f"{one.blob} is overwritten, and the workspace keeps it for the backward pass." for one in kept]
-            )
+            yield Bullets([f"{one} is overwritten, and the workspace keeps it for the backward pass." for one in kept])
         if not any(one.is_current for one in self.versions):
             yield Paragraph("None of them is there yet.")
 

@@ -36,16 +36,15 @@ WORKSPACES = "workspaces"
 """What stands for the dtype of a stack of workspaces."""
 
 
-def statistics(array: Array, seconds: float | None = None) -> Value:
+def statistics(array: Array) -> Value:
     """Range, means, norm, histogram, counts of NaN, infinities and zeros, and the first elements of `array`.
 
     They are computed where it lies.
 
     Args:
         array: boolean or numeric, any shape; complex numbers count by their absolute value.
-        seconds: how long the operator that made it took.
     """
-    return next(_measured([array], FULL_PREVIEW, seconds))
+    return next(_measured([array], FULL_PREVIEW))
 
 
 def all_statistics(arrays: Iterable[Array]) -> list[Value]:
@@ -175,9 +174,7 @@ def of_stack(index: int, count: int, seconds: float | None = None) -> Value:
     )  # fmt: skip
 
 
-def _measured(
-    arrays: Sequence[Array], preview: tuple[int, int], seconds: float | None = None, *, are_short: bool = False
-) -> Iterator[Value]:
+def _measured(arrays: Sequence[Array], preview: tuple[int, int], *, are_short: bool = False) -> Iterator[Value]:
     """The statistics of arrays of one shape and dtype that lie on one device.
 
     Those have no histogram that the preview shows whole.
@@ -186,7 +183,7 @@ def _measured(
         are_short: whether their numbers have few digits.
     """
     first = arrays[0]
-    nothing = _without_numbers(first, seconds)
+    nothing = _without_numbers(first)
     rows, wide = nothing.rows, nothing.columns
     with current(device_of(first)), np.errstate(all="ignore"):
         table = absolute(_stacked(arrays))
@@ -211,13 +208,13 @@ def _measured(
         )  # fmt: skip
 
 
-def _without_numbers(array: Array, seconds: float | None = None) -> Value:
+def _without_numbers(array: Array) -> Value:
     """What is known of an array of this shape, dtype and device before it is measured."""
     rows, columns = rows_and_columns(array.shape)
     return Value(
         shape=list(array.shape), dtype=str(array.dtype), device=str(device_of(array)), size=array.size, min=None,
         max=None, mean=None, mean_abs=None, norm=None, nan=0, inf=0, zero=0, preview=[], rows=rows, columns=columns,
-        seconds=seconds, subnormal=0,
+        subnormal=0,
     )  # fmt: skip
 
 

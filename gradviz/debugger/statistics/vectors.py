@@ -60,10 +60,13 @@ class Compared(NamedTuple):
 
 def as_vector(array: Array) -> Array:
     """The elements as float64, (elements,), where they lie; of complex numbers all real parts, then the imaginary."""
-    flat = array.reshape(-1)
-    if flat.dtype.kind == "c":
-        return np.concatenate([flat.real, flat.imag]).astype(np.float64)
-    return flat.astype(np.float64)
+    return _as_real(array.reshape(-1))
+
+
+def _as_real(table: Array) -> Array:
+    """The same of each row of a table."""
+    parts = np.concatenate([table.real, table.imag], axis=-1) if table.dtype.kind == "c" else table
+    return parts.astype(np.float64)
 
 
 def vector(array: Array) -> Vector:
@@ -72,27 +75,22 @@ def vector(array: Array) -> Vector:
     with np.errstate(all="ignore"):
         square = float(numbers @ numbers)
         if not LEAST_SQUARE < square < math.inf and numbers.size:
-            exponent = exponent_of(float(np.abs(numbers).max()))
+            greatest = np.asarray(float(np.abs(numbers).max()))
+            exponent = int(exponents_of(greatest))
             numbers = numbers * 2.0**-exponent
             square = float(numbers @ numbers)
     return Vector(numbers, exponent, square)
 
 
-def exponent_of(greatest: float) -> int:
-    """By which power of two to divide numbers up to `greatest` so that float64 holds their squares; mostly 0."""
-    exponent = math.frexp(greatest)[1] if math.isfinite(greatest) else 0
-    return 0 if abs(exponent) <= SAFE else max(-1000, min(exponent, 1000))  # 2**1000 and its inverse are normal
-
-
 def exponents_of(greatest: Array) -> Array:
-    """The same of each of some numbers."""
+    """By which power of two to divide numbers up to each of these so that float64 holds their squares; mostly 0."""
     exponent = np.where(np.isfinite(greatest), np.frexp(greatest)[1], 0)
-    return np.where(np.abs(exponent) <= SAFE, 0, np.clip(exponent, -1000, 1000))
+    return np.where(np.abs(exponent) <= SAFE, 0, np.clip(exponent, -1000, 1000))  # 2**1000 and its inverse are normal
 
 
 def norm(of: Vector) -> float:
     """The Euclidean norm; NaN where one is in it."""
-    return times_power(math.sqrt(of.square), of.exponent)
+    return _times_power(math.sqrt(of.square), of.exponent)
 
 
 def norm_of(array: Array) -> float:
@@ -117,23 +115,18 @@ def compare(parts: Sequence[Array], total: Vector) -> Compared:
         norms.tolist(),
         _where(total.square != 0, shares),
         _where((lengths != 0) & (total.square != 0), cosines),
-        1 - times_power(root, total.exponent - most) / summed if summed else None,
+        1 - _times_power(root, total.exponent - most) / summed if summed else None,
     )
 
 
 def _where(is_there: Array | bool, numbers: Array) -> list[float | None]:
-    found: list[float | None] = numbers.tolist()
-    if not np.all(is_there):
-        for place in np.flatnonzero(~np.broadcast_to(is_there, numbers.shape)).tolist():
-            found[place] = None
-    return found
+    known = np.broadcast_to(is_there, numbers.shape).tolist()
+    return [number if is_known else None for number, is_known in zip(numbers.tolist(), known, strict=True)]
 
 
 def _against(parts: Sequence[Array], total: Vector) -> Array:
     """Of each part its square, its product with the total, and the exponent that both are without: (3, parts)."""
-    flat = np.concatenate([one.reshape(-1) for one in parts]).reshape(len(parts), parts[0].size)
-    is_complex = flat.dtype.kind == "c"
-    table = (np.concatenate([flat.real, flat.imag], axis=1) if is_complex else flat).astype(np.float64)
+    table = _as_real(np.concatenate([one.reshape(-1) for one in parts]).reshape(len(parts), parts[0].size))
     with np.errstate(all="ignore"):
         measured = np.stack([_products(table, table), _products(table, total.numbers)])
         found = np.concatenate([moved(measured, CPU), np.zeros((1, len(parts)))])
@@ -167,9 +160,7 @@ def _wide(array: Array) -> Array:
     return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 
-def times_power(number: float, exponent: int) -> float:
+def _times_power(number: float, exponent: int) -> float:
     """``number * 2**exponent``; infinite where that is beyond the greatest float64."""
-    try:
-        return math.ldexp(number, exponent)
-    except OverflowError:
-        return math.copysign(math.inf, number)
+    with np.errstate(over="ignore"):
+        return float(np.ldexp(number, exponent))

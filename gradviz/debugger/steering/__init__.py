@@ -2,13 +2,14 @@
 
 from .breakpoints import Breakpoint
 from .conditions import ConditionError
-from .faults import CursorError, bad_argument, consistent, no_value, unknown
+from .faults import FEED, CursorError, bad_argument, consistent, unknown
 from .places import path_of
 from .position import Marks, Placed, Stop
-from .saved import saved_recording, unpacked_recording
+from .saved import unpacked_recording
 from .watches import Watch, sparkline
 
 __all__ = [
+    "FEED",
     "Breakpoint",
     "ConditionError",
     "CursorError",
@@ -18,9 +19,7 @@ __all__ = [
     "Watch",
     "bad_argument",
     "consistent",
-    "no_value",
     "path_of",
-    "saved_recording",
     "sparkline",
     "unknown",
     "unpacked_recording",

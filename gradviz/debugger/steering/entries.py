@@ -2,62 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 
-from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ..document import Value
-from ..journal import NOWHERE, Indices, Key, Recording
-from ..statistics import FULL_PREVIEW, Columns, columns, of_stack, short_statistics, statistics
-from ..telling import DocumentValues
+from ..journal import NOWHERE, Indices
+from ..statistics import Columns, columns, of_stack
+from ..telling import Known, measure
 from .conditions import FIELDS, Column, Result, column_of
-
-Entry = Array | ScopeStack | Value
-"""A value, or what is known of one of which there is no array."""
-
-
-class Found:
-    """Finds the values of a recording: its arrays, or the document that has their numbers.
-
-    Args:
-        saved: the values of the document; None: there are arrays.
-    """
-
-    def __init__(self, recording: Recording, saved: DocumentValues | None) -> None:
-        self._recording = recording
-        self._saved = saved
-
-    def each(self, runs: Indices, which: Indices, keys: Sequence[Key]) -> list[Entry | None]:
-        """Versions in runs of nested nets, or `NOWHERE`, one after the other; None: not computed.
-
-        Args:
-            which: of each its number among `keys`, which are those of one half of a net each.
-        """
-        if self._saved is not None:
-            of, pairs = self._saved.of, zip(runs.tolist(), which.tolist(), strict=True)
-            return [of(None if run == NOWHERE else run, keys[number]) for run, number in pairs]
-        around, inner = np.flatnonzero(runs == NOWHERE), np.flatnonzero(runs != NOWHERE)
-        found: list[Entry | None] = [self._recording.values.get(keys[number]) for number in which[around].tolist()]
-        if len(inner):
-            known, first, each = np.unique(which[inner], return_index=True, return_inverse=True)
-            numbers = zip(known.tolist(), runs[inner[first]].tolist(), strict=True)
-            places = np.array([self._recording.runs.place(keys[number], run) for number, run in numbers])[each]
-            found += self._recording.runs.each(runs[inner].tolist(), places.tolist())
-            order = np.argsort(np.append(around, inner), kind="stable").tolist()
-            found = [found[place] for place in order]
-        return found
-
-    def outermost(self) -> Iterator[Key]:
-        """The versions that have values around all nested nets."""
-        if self._saved is None:
-            yield from self._recording.values
-            return
-        for blob in self._saved.outermost:
-            name, _, version = blob.rpartition("@")
-            yield name, int(version)
 
 
 class Entries:
@@ -68,7 +23,7 @@ class Entries:
         runs: of each the run of a nested net that it is in, whose numbers are short; else `NOWHERE`.
     """
 
-    def __init__(self, found: Sequence[Entry | None], runs: Indices) -> None:
+    def __init__(self, found: Sequence[Known | None], runs: Indices) -> None:
         self._found = found
         self._runs = runs
         self.known = np.array([one is not None for one in found], bool)
@@ -78,11 +33,7 @@ class Entries:
         """All that is known of one that was computed."""
         entry = self._found[place]
         assert entry is not None
-        if isinstance(entry, Value):
-            return entry
-        if isinstance(entry, ScopeStack):
-            return of_stack(0, len(entry))
-        return statistics(entry) if self._runs[place] == NOWHERE else short_statistics([entry], FULL_PREVIEW)[0]
+        return entry if isinstance(entry, Value) else measure(entry, is_short=bool(self._runs[place] != NOWHERE))
 
     def column(self, attribute: str) -> Column:
         """A field of each."""
@@ -133,12 +84,11 @@ class Entries:
         for places, which, measured in self._measured:
             kind[places] = measured.kind[which] + len(kinds)
             kinds += measured.kinds
-        counts: dict[int, int] = {}
         for place in self._stacks:
             stack = self._found[place]
             assert isinstance(stack, ScopeStack)
             kind[place] = len(kinds)
-            kinds.append(of_stack(0, _count(stack, counts)))
+            kinds.append(of_stack(0, len(stack)))
         return kinds, kind
 
 
@@ -149,17 +99,3 @@ def field(value: Value, attribute: str) -> Result:
         return [float(extent) for extent in found]
     # NaN and the infinities are words in a document.
     return float(found) if found is not None and FIELDS["blob"][attribute] == "number" else found
-
-
-def _count(stack: ScopeStack, counts: dict[int, int]) -> int:
-    """How many workspaces lie on a stack; `counts` has those that were counted before, by identity."""
-    pending = []
-    one: ScopeStack | None = stack
-    while one is not None and id(one) not in counts:
-        pending.append(one)
-        one = one.below
-    count = 0 if one is None else counts[id(one)]
-    for one in reversed(pending):
-        count += one.top is not None
-        counts[id(one)] = count
-    return count

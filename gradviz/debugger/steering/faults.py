@@ -5,11 +5,15 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 from ...program import GradvizError
-from ...program.errors import get_close_matches, shorten
+from ...program.errors import shorten
 from ...runtime.watched import uncollected
-from ..document import Obstacle, TraceError
+from ..document import TraceError
+from .conditions import meant
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+
+FEED = "Feed the net's inputs and give the workspace: gradviz.debug(net, ys, workspace=ws)."
+"""The way out where a program was never run."""
 
 MOST_KNOWN = 8
 """Names that an error lists."""
@@ -49,9 +53,8 @@ def consistent(method: Method) -> Method:
 def unknown(what: str, word: object, known: Iterable[str], ways_out: Sequence[str] = ()) -> CursorError:
     """The recording has no `what` that is called `word`; the `known` ones that are called alike are offered."""
     text, names = str(word), list(dict.fromkeys(known))
-    near = get_close_matches(text, names, n=3)
-    offered = [f"Did you mean {' or '.join(near)}?"] if near else []
-    if not near and names:
+    offered = meant(text, names, 3)
+    if not offered and names:
         more = f" and {len(names) - MOST_KNOWN} more" if len(names) > MOST_KNOWN else ""
         offered = [f"There are {', '.join(names[:MOST_KNOWN])}{more}."]
     return CursorError(
@@ -59,43 +62,6 @@ def unknown(what: str, word: object, known: Iterable[str], ways_out: Sequence[st
         kind="not_found",
         blobs=[text],
         ways_out=[*offered, *ways_out],
-    )
-
-
-def no_value(
-    blob: str,
-    *,
-    is_read: bool,
-    has_stopped: bool = False,
-    obstacle: Obstacle | GradvizError | None = None,
-    absent: tuple[str, str] | None = None,
-) -> CursorError:
-    """There is no array of `blob`.
-
-    Args:
-        is_read: whether the recording was read from a file.
-        has_stopped: whether the last thing that happened is that something failed.
-        obstacle: why nothing was run at all.
-        absent: what its engine says of it: why, and a way out.
-    """
-    if obstacle is not None:
-        return CursorError(
-            f"There is no value of {shorten(blob)}: nothing was run. {obstacle.message}",
-            kind="not_computed",
-            blobs=[blob],
-            ways_out=obstacle.ways_out,
-        )
-    if is_read:
-        reason, way_out = "a saved trace keeps statistics, no arrays", "Record it again with gradviz.debug."
-    elif absent is not None:
-        reason, way_out = absent
-    elif has_stopped:
-        reason, way_out = "it stopped before that was computed", "finish() moves to what stopped it and says why."
-    else:
-        reason, way_out = "it was not computed", "Feed the net's inputs and give the workspace: "
-        way_out += "gradviz.debug(net, ys, workspace=ws)."
-    return CursorError(
-        f"There is no value of {shorten(blob)}: {reason}.", kind="not_computed", blobs=[blob], ways_out=[way_out]
     )
 
 

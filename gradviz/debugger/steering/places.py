@@ -18,7 +18,7 @@ from ...program.events import Accumulated, EnteredSubnet, Event, Ran
 from ..document import Trace
 from ..journal import NOWHERE, Recording, Statement, Timeline
 from ..telling import Subjects
-from .faults import CursorError
+from .faults import FEED, CursorError
 from .runs import Runs
 
 
@@ -156,6 +156,6 @@ def other_clock(recording: Recording, subjects: Subjects, runs: Runs, position: 
             f"{about[0].op.type} was made at event {about[0].made} and never run.",
             kind="not_computed",
             blobs=list(map(str, about[0].outputs)),
-            ways_out=["Feed the net's inputs and give the workspace: gradviz.debug(net, ys, workspace=ws)."],
+            ways_out=[FEED],
         )
     return found

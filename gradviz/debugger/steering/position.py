@@ -13,14 +13,13 @@ from typing import Any, Literal, Self
 
 import msgspec
 
-from ...program.errors import get_close_matches, shorten
+from ...program.errors import shorten
 from ...program.events import Event
 from ..document import BreakpointEntry, Marked, Trace, Value
 from ..journal import Progress, Recording, Timeline, codes_of
 from ..telling import DocumentValues, MeasuredValues, Story, Subjects, document
 from .breakpoints import Breakpoint, Breakpoints
-from .conditions import ConditionError
-from .entries import Found
+from .conditions import ConditionError, meant
 from .faults import CursorError, bad_argument, consistent
 from .marked_list import table
 from .occurrences import Finder
@@ -79,10 +78,27 @@ class Placed:
             return Places(self.events, self._recording.timeline)
         return Places(self.events, Timeline(codes_of(map(type, self.events))))
 
+    @property
+    def _measured(self) -> Trace | None:
+        """The document that has the statistics of the values; None: there are arrays to measure."""
+        if self._live is None:
+            return self._trace if self._recording is None else self._recording.saved
+        # Values within a budget may be gone by now, and what was measured of them is not.
+        return None if self._live.store is None else self._trace
+
     @cached_property
     def _journal(self) -> Recording:
         """What was recorded, or what a document tells of it."""
         return self._recording or saved_recording(self._trace, self.events)
+
+    @cached_property
+    def _known_values(self) -> DocumentValues:
+        trace = self._measured
+        return MeasuredValues(self._journal) if trace is None else DocumentValues(trace)
+
+    @cached_property
+    def _subjects(self) -> Subjects:
+        return Subjects(self._journal, Story(self._journal, self._journal.text), self._known_values)
 
     @property
     def name(self) -> str:
@@ -164,10 +180,10 @@ class Marks(Placed):
     @cached_property
     @consistent
     def _finder(self) -> Finder:
-        journal, found = self._journal, Found(self._journal, self._saved_values)
-        rows = Rows(journal, self._subjects, self._runs, found)
+        journal, values = self._journal, self._known_values
+        rows = Rows(journal, self._subjects, self._runs, values)
         since, held = self._known
-        recent = Rows(journal, self._subjects, self._runs, found, since) if since else None
+        recent = Rows(journal, self._subjects, self._runs, values, since) if since else None
         return Finder(rows, Targets(journal, rows), recent, held)
 
     def go_on(self, before: Self) -> None:
@@ -176,21 +192,6 @@ class Marks(Placed):
         assert self._recording is not None
         if self._recording.text is before._journal.text:
             self._known = since, held
-
-    @property
-    def _saved_values(self) -> DocumentValues | None:
-        """What a document says of the values; None: there are arrays."""
-        recording = self._recording
-        if recording is not None and recording.saved is not None:
-            return DocumentValues(recording.saved)
-        # Values within a budget may be gone by now, and what was measured of them is not.
-        return DocumentValues(self._trace) if recording is None or recording.store is not None else None
-
-    @cached_property
-    def _subjects(self) -> Subjects:
-        recording = self._journal
-        values = self._saved_values or MeasuredValues(recording)
-        return Subjects(recording, Story(recording, recording.text), values)
 
     @cached_property
     @consistent
@@ -399,7 +400,7 @@ class Marks(Placed):
         ways_out = ["Targets: an operator (#3) or type (FC), a blob (x) or version (x@1), an event (Accumulated)."]
         if targets.find(text):
             ways_out.insert(0, "It lies ahead: run_to." if is_back else "It lies behind: restart() first.")
-        elif near := get_close_matches(text, targets.words, n=3):
-            ways_out.insert(0, f"Did you mean {' or '.join(near)}?")
+        else:
+            ways_out = [*meant(text, targets.words, 3), *ways_out]
         where = f"{'before' if is_back else 'after'} position {self._position}"
         return CursorError(f"No event {where} is about {shorten(text)}.", kind="not_found", ways_out=ways_out)

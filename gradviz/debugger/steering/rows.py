@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain, compress
-from typing import NamedTuple
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,9 @@ from ...program.events import (
 )
 from ..document import Value
 from ..journal import NOWHERE, Indices, Recording, Statement, Writing
-from ..telling import OF_FORWARD, Subject, Subjects, added, brought, key_of, ran
+from ..telling import OF_FORWARD, DocumentValues, Subject, Subjects, added, brought, key_of, ran
 from .conditions import NOTHING, Column, Result, bare, column_of
-from .entries import Entries, Found
+from .entries import Entries
 from .faults import consistent
 from .runs import Runs
 
@@ -55,13 +55,15 @@ class Rows:
         since: the first event that has rows; what asks for blobs by name needs all of them.
     """
 
-    def __init__(self, recording: Recording, subjects: Subjects, runs: Runs, found: Found, since: int = 0) -> None:
+    def __init__(
+        self, recording: Recording, subjects: Subjects, runs: Runs, values: DocumentValues, since: int = 0
+    ) -> None:
         self._recording = recording
         self._live = recording if recording.saved is None else None
         self._events = recording.events
         self._timeline = recording.timeline
         self._subjects = subjects
-        self._found = found
+        self._values = values
         self._since = since
         self.runs = runs.since(since) if since else runs
         self._columns: dict[tuple[str, str], Column] = {}
@@ -98,13 +100,10 @@ class Rows:
     @cached_property
     def _writes(self) -> Indices:
         """How many blobs each event writes."""
-        counts = np.zeros(len(self._events), np.int64)
-        events = self._events
+        counts, runs = np.zeros(len(self._events), np.int64), self.runs
         for number in self._of(Played, *BRING_OPERATORS).tolist():
-            counts[number] = sum([len(op.outputs) for op in brought(events[number])])
-        for number in self._of(GradWritten).tolist():
-            counts[number] = len(list(self._subjects.writes(events[number], number + 1, Subject())))
-        runs = self.runs
+            counts[number] = sum([len(op.outputs) for op in brought(self._events[number])])
+        counts[self._of(GradWritten)] = [one.after is not None for one in self._of_kind(GradWritten)]
         counts[runs.events] = np.fromiter((len(one.outputs) for one in runs.statements), np.int64)[runs.numbers]
         return counts
 
@@ -121,7 +120,7 @@ class Rows:
         number = int(self.events[row])
         if self._writes[number]:
             return self.written(number)[row - int(self._first[number])]
-        return next((str(one) for one in self.subject(number).focus if one is not None), "")
+        return next(iter(self.subject(number).blobs), "")
 
     @cached_property
     def _numbers(self) -> Indices:
@@ -146,8 +145,8 @@ class Rows:
     @cached_property
     def _gradients_written(self) -> list[tuple[int, str]]:
         """The rows of a written ``grad`` and their blobs."""
-        found = ((number, self._events[number]) for number in self._of(GradWritten).tolist())
-        return [(int(self._first[at]), one.after) for at, one in found if isinstance(one, GradWritten) and one.after]
+        found = zip(self._first[self._of(GradWritten)].tolist(), self._of_kind(GradWritten), strict=True)
+        return [(row, one.after) for row, one in found if one.after]
 
     @cached_property
     def _entries(self) -> tuple[Indices, Entries]:
@@ -158,7 +157,7 @@ class Rows:
         which = np.append(which, np.arange(len(numbers), len(keys)))
         rows = np.append(ran_, np.array([row for row, _ in given], np.int64))
         frames = np.append(self._frames_of(ran_), np.full(len(given), NOWHERE))
-        found, order = self._found.each(frames, which, keys), np.argsort(rows, kind="stable")
+        found, order = self._values.each(frames, which, keys), np.argsort(rows, kind="stable")
         return rows[order], Entries([found[place] for place in order.tolist()], frames[order])
 
     @consistent
@@ -167,9 +166,7 @@ class Rows:
         rows, entries = self._entries
         column = entries.column(count)
         is_odd = column.known & (column.values > 0) & (self._numbers[rows] != NOWHERE)
-        found = np.zeros(len(self._events), bool)
-        found[self.events[rows[is_odd]]] = True
-        return np.flatnonzero(found)
+        return np.unique(self.events[rows[is_odd]])
 
     @consistent
     def has_blob(self, blob: str) -> bool:
@@ -179,7 +176,7 @@ class Rows:
             found = net.every(name)
             if found if not version else version in found:
                 return True
-        known = (f"{key[0]}@{key[1]}" for key in self._found.outermost() if key[0] == name)
+        known = (f"{key[0]}@{key[1]}" for key in self._values.keys(None) if key[0] == name)
         if any(blob in (one, name) for one in known):
             return True
         return any(blob in (one, bare(one)) for one in self._written_gradients)
@@ -215,7 +212,7 @@ class Rows:
             *((int(self.positions[row]), one, NOWHERE) for row, one in given),
         ]
         frames = np.array([run for _, _, run in found], np.int64)
-        values = self._found.each(frames, np.arange(len(found)), [key_of(one) for _, one, _ in found])
+        values = self._values.each(frames, np.arange(len(found)), [key_of(one) for _, one, _ in found])
         order = sorted((at for at, one in enumerate(values) if one is not None), key=lambda at: found[at][0])
         entries = Entries([values[at] for at in order], frames[order])
         return Computed([found[at][0] for at in order], [found[at][1] for at in order], entries)
@@ -224,7 +221,7 @@ class Rows:
         """The versions of a blob that have values around all nested nets and that no event writes."""
         written = {*computed, *(after for _, after in self._gradients_written)}
         net, name = self._recording.text.outermost, bare(blob)
-        keys = {f"{name}@{key[1]}": key for key in self._found.outermost() if key[0] == name}
+        keys = {f"{name}@{key[1]}": key for key in self._values.keys(None) if key[0] == name}
         meant = [one for one in keys if blob in (name, one) and one not in written]
         return [one for one in meant if net.version(*keys[one]).statement is None]
 
@@ -257,14 +254,16 @@ class Rows:
         if rows is None:
             rows = np.arange(len(self.events))
         if thing in ("x", "g"):
-            column = self._naming(attribute, rows) if attribute in NAMING else self._of_values(attribute).take(rows)
+            column = self._naming(attribute, rows) if attribute in NAMING else self._whole("x", attribute).take(rows)
             return column if thing == "x" else column._replace(known=column.known & self._are_gradients(rows, column))
-        return self._once(thing, attribute, lambda: self._of_events(thing, attribute)).take(self.events[rows])
+        return self._whole(thing, attribute).take(self.events[rows])
 
-    def _once(self, thing: str, attribute: str, make: Callable[[], Column]) -> Column:
-        if (thing, attribute) not in self._columns:
-            self._columns[thing, attribute] = make()
-        return self._columns[thing, attribute]
+    def _whole(self, thing: str, attribute: str) -> Column:
+        """A field of what the event of each row computed; of other things than `x` a field in each event."""
+        key = thing, attribute
+        if key not in self._columns:
+            self._columns[key] = self._of_values(attribute) if thing == "x" else self._of_events(thing, attribute)
+        return self._columns[key]
 
     def _naming(self, attribute: str, rows: Indices) -> Column:
         """The blobs of some rows, or their names or versions."""
@@ -275,13 +274,8 @@ class Rows:
         return column_of(_naming(blob, attribute) for blob in blobs)
 
     def _of_values(self, attribute: str) -> Column:
-        """A field of what the event of each row computed."""
-
-        def make() -> Column:
-            rows, entries = self._entries
-            return _scattered(entries.column(attribute), rows, len(self.events))
-
-        return self._once("x", attribute, make)
+        rows, entries = self._entries
+        return _scattered(entries.column(attribute), rows, len(self.events))
 
     def _are_gradients(self, rows: Indices, column: Column) -> Mask:
         """Of each row that a column knows whether its event is about a gradient."""
@@ -291,15 +285,9 @@ class Rows:
         has_made = np.array([one.role != "forward" for one in self.runs.statements for _ in one.outputs], bool)
         found[numbers != NOWHERE] = has_made[numbers[numbers != NOWHERE]]
         for place in np.flatnonzero(is_known & (numbers == NOWHERE)).tolist():
-            found[place] = self._is_gradient(int(self.events[rows[place]]))
+            number = int(self.events[rows[place]])
+            found[place] = self._subjects.is_gradient(self._events[number], number + 1, self.subject(number))
         return found
-
-    def _is_gradient(self, number: int) -> bool:
-        """Whether the first blob that an event is about is a gradient."""
-        event, subject = self._events[number], self.subject(number)
-        blobs = (*self._subjects.writes(event, number + 1, subject), *subject.focus)
-        about = next((blob for blob in blobs if blob is not None), None)
-        return self._subjects.is_gradient(event, number + 1, about)
 
     def _of_events(self, thing: str, attribute: str) -> Column:
         """A field of each event, of its operator, or of what that reads."""
@@ -322,15 +310,13 @@ class Rows:
             case "path" | "iteration":
                 return self._of_place(attribute)
             case "seconds":
-                return self._scattered(self.runs.events, (one.seconds for one in self._of_kind(Ran)))  # type: ignore[attr-defined]
-        pairs = [added(one) for one in self._of_kind(Accumulated) if isinstance(one, Accumulated)]
+                return self._scattered(self.runs.events, (one.seconds for one in self._of_kind(Ran)))
+        pairs = map(added, self._of_kind(Accumulated))
         found = (sum(pair) if attribute == "n" else pair[attribute == "dense"] for pair in pairs)
         return self._scattered(self._of(Accumulated), found)
 
-    def _of_kind(self, kind: type[Event]) -> Iterable[Event]:
-        is_one = np.zeros(len(self._events), bool)
-        is_one[self._of(kind)] = True
-        return compress(self._events, is_one.tolist())
+    def _of_kind(self, kind: type[Event]) -> Iterator[Any]:
+        return map(self._events.__getitem__, self._of(kind).tolist())
 
     def _scattered(self, events: Indices, results: Iterable[Result]) -> Column:
         """What some events have, and others have not."""
@@ -404,7 +390,7 @@ class Rows:
         column = column_of(_of_statement(one, attribute) for one in self.runs.statements).take(operators)
         if attribute != "device":
             return column
-        ran_on = self._scattered(self.runs.events, (one.device or None for one in self._of_kind(Ran)))  # type: ignore[attr-defined]
+        ran_on = self._scattered(self.runs.events, (one.device or None for one in self._of_kind(Ran)))
         words = [*(ran_on.words or ()), *(column.words or ())]
         if not words:
             return column
@@ -420,7 +406,7 @@ class Rows:
         at, frames = np.repeat(np.arange(count), many), np.repeat(runs.frames, many)
         begins = np.cumsum([0, *map(len, keys)])[runs.numbers]
         which = np.repeat(begins - np.cumsum(many) + many, many) + np.arange(len(at))
-        entries = Entries(self._found.each(frames, which, list(chain.from_iterable(keys))), frames)
+        entries = Entries(self._values.each(frames, which, list(chain.from_iterable(keys))), frames)
         found, is_there = entries.column("device" if is_devices else attribute), entries.known
         values, is_known = (np.broadcast_to(one, at.shape)[is_there] for one in (found.values, found.known))
         at = at[is_there]

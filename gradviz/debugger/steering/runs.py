@@ -65,10 +65,6 @@ class Runs:
         is_one[[self.number(one) for one in statements if one.role != "passed"]] = True
         return np.flatnonzero(is_one[self.numbers])
 
-    def has_name(self, name: str) -> bool:
-        """Whether a writing is or was called so."""
-        return any(net.every(name) for net in self.nets)
-
     def first(self, statement: Statement) -> int | None:
         """The position after an operator ran, in a nested net the first time; None: it never did."""
         found = self.of([statement])

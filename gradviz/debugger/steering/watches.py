@@ -88,7 +88,7 @@ class Watch:
         positions = self._rows.computed_at(field.blob for field in mentioned(self._node) if field.blob is not None)
         told: list[tuple[int, Result]] = []
         for position, value in zip(positions, self._at(positions), strict=True):
-            if value is not None and not (told and _is_same(told[-1][1], value)):
+            if value is not None and not (told and told[-1][1] == value):
                 told.append((position, value))
         return told
 
@@ -157,13 +157,6 @@ class Watches(MarkedList[Watch, str]):
     def cells(self, mark: Watch) -> tuple[str, ...]:
         """The expression, what it is, and what it was."""
         return mark.on, mark.text, mark.sparkline
-
-
-def _is_same(a: Result, b: Result) -> bool:
-    """Whether two results are equal; NaN is not, in a list neither."""
-    if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all(one == other for one, other in zip(a, b, strict=True))
-    return a == b
 
 
 def sparkline(numbers: Sequence[float]) -> str:

@@ -127,14 +127,12 @@ class Passage(NamedTuple):
     """Going into a run or out of it.
 
     Attributes:
-        frame: the number of `run`.
         line: what runs it.
         values: what is known of the values.
     """
 
     recording: Recording
     run: Run
-    frame: int
     line: Reading
     values: DocumentValues
 
@@ -149,7 +147,7 @@ class Passage(NamedTuple):
     @property
     def names(self) -> Collection[str]:
         """The blobs of the workspace that the net ran in; of a file, those that have values in it."""
-        return self.run.workspace if self.recording.saved is None else self.values.names(self.frame)
+        return self.run.workspace if self.recording.saved is None else self.values.names(self.run.number)
 
     @property
     def bound(self) -> str:
@@ -217,7 +215,7 @@ def _out_of_do(passage: Passage) -> Sentences:
 def _out_of_condition(passage: Passage) -> Sentences:
     run = passage.run
     blob = passage.line.op.inputs[0]
-    value = passage.values.last(passage.frame, blob)
+    value = passage.values.last(run.number, blob)
     if value is None or value.size != 1:
         return [(say.CONDITION, blob)]
     if not value.preview[0][0]:

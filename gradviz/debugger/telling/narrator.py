@@ -124,7 +124,7 @@ class Narrator:
     def _passage(self, number: int, *, is_entered: bool) -> Description:
         """Going into a run, or out of it."""
         run = self._recording.runs[number]
-        passage = Passage(self._recording, run, number, self._line(run.around, run.operator), self._values)
+        passage = Passage(self._recording, run, self._line(run.around, run.operator), self._values)
         said = entered(passage) if is_entered else left(passage)
         return Description(said, alike=(is_entered, run.net.path, run.is_backward))
 

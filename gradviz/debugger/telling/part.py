@@ -17,7 +17,7 @@ from ...operators.scopes import ScopeStack
 from ...program import Gradient, NetDef
 from ...program.events import Accumulated, Completed, Ran
 from ..document import Entered, Frame, Ledger, Line, Part, Subnet, Trace, TraceEvent, Value, Workspaces, all_lines
-from ..journal import NOWHERE, Recording, Run, Statement
+from ..journal import NOWHERE, Recording, Statement
 from ..statistics import all_statistics, of_stack
 from .sources import rules_of, sources_of
 from .story import versions_of
@@ -265,8 +265,9 @@ class _Part:
         for old in self._frames:
             run = recording.runs[old]
             net = nets[run.net.path]
-            known = _arrays(net, run)
-            if saved is not None:
+            if saved is None:
+                known: list[Any] = [run.values.get(key_of(blob)) for blob in net.blobs]
+            else:
                 known = [None if one is None else saved.arrays[one] for one in saved.frames[old].values]
             places = []
             for one in known:
@@ -306,11 +307,3 @@ def _cut(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _cut(one) for name, one in value.items()}
     return [_cut(one) for one in value[:MOST_SAID]] if isinstance(value, list) else value
-
-
-def _arrays(net: Subnet, run: Run) -> list[Any]:
-    """The values of a run for each blob of its net, up to the last that there is."""
-    found = [run.values.get(key_of(blob)) for blob in net.blobs]
-    while found and found[-1] is None:
-        found.pop()
-    return found

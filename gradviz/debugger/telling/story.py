@@ -116,10 +116,6 @@ class Story:
         sums = [position for position, one in self._arrived(event) if isinstance(one, Accumulated)]
         return not sums or sums[-1] == at
 
-    def net(self, event: Event) -> NetText:
-        """The net in which an event of the pass happened."""
-        return self._text.of(event)
-
     def terms(self, event: Accumulated, at: int, *, is_whole: bool = False) -> list[Term]:
         """The gradients that an accumulation adds.
 

@@ -97,8 +97,10 @@ class Subjects:
                 if statement.role != "passed" and (statement.made == at or type(event) is Ran):
                     yield from statement.outputs
 
-    def is_gradient(self, event: Event, at: int, blob: Writing | str | None) -> bool:
-        """Whether a blob that an event is about is a gradient."""
+    def is_gradient(self, event: Event, at: int, subject: Subject) -> bool:
+        """Whether the first blob that an event writes, or else is about, is a gradient."""
+        blobs = (*self.writes(event, at, subject), *subject.focus)
+        blob = next((one for one in blobs if one is not None), None)
         if type(event) is GradWritten and blob == event.after:
             return blob is not None
         if isinstance(blob, str):
@@ -189,7 +191,8 @@ class Subjects:
         if type(event) is EnteredSubnet:
             # What the first run of a net finds is said of all.
             reads, first = run.net.part(run.is_backward).reads, self._recording.halves[run.net.path, run.is_backward][0]
-            found = [key for key in reads if self._values.has(first, key)]
+            there = set(self._values.keys(first))
+            found = [key for key in reads if key in there]
             focus = [f"{name}@{version}" for name, version in found[:MOST_BLOBS]]
         return Subject(None, [self._recording.operator(run.around, run.operator)], focus, [event.name])
 

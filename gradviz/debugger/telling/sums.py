@@ -80,24 +80,17 @@ class Sum(msgspec.Struct, frozen=True):
     at: int
     total: list[Writing]
     terms: list[story.Term]
-    net: NetText
-
-
-def ledgers(sums: Sequence[Sum], recording: Recording) -> list[Ledger]:
-    """One ledger for each of `sums`, then those of the runs of nested nets where there are several.
-
-    A sum in a nested net is formed in each run of its backward pass: where there is one run, the ledger has its
-    numbers, where there are more, a ledger without numbers is followed, at the end, by one for each run.
-    """
-    places = placed([(one, one.event.path) for one in sums], recording)
-    return [ledger_of(one, recording, frame) for one, frame in places]
 
 
 T = TypeVar("T")
 
 
 def placed(sums: Sequence[tuple[T, tuple[str, ...]]], recording: Recording) -> list[tuple[T, int | None]]:
-    """Of sums in nets the ledgers that there are: each with the run that its numbers are of, None: there is no one."""
+    """Of sums in nets the ledgers that there are: each with the run that its numbers are of, None: there is no one.
+
+    A sum in a nested net is formed in each run of its backward pass: where there is one run, the ledger has its
+    numbers, where there are more, a ledger without numbers is followed, at the end, by one for each run.
+    """
     first: list[tuple[T, int | None]] = []
     more: list[tuple[T, int | None]] = []
     for one, path in sums:
@@ -109,13 +102,7 @@ def placed(sums: Sequence[tuple[T, tuple[str, ...]]], recording: Recording) -> l
 
 def sum_of(telling: story.Story, event: Accumulated, at: int) -> Sum:
     """An accumulation with its terms; the last one of a blob has all of them."""
-    return Sum(
-        event,
-        at,
-        telling.total(event, at),
-        telling.terms(event, at, is_whole=telling.is_last(event, at)),
-        telling.net(event),
-    )
+    return Sum(event, at, telling.total(event, at), telling.terms(event, at, is_whole=telling.is_last(event, at)))
 
 
 def sums_of(recording: Recording, telling: story.Story) -> list[Sum]:
@@ -127,16 +114,16 @@ def sums_of(recording: Recording, telling: story.Story) -> list[Sum]:
 
 def ledger_of(one: Sum, recording: Recording, frame: int | None) -> Ledger:
     """The ledger of a sum, in a nested net with the numbers of a run, or without any."""
-    event = one.event
+    event, net = one.event, recording.text.of(one.event)
     values: Values = {} if event.path and frame is None else recording.values_of(frame)
     total = _dense(one.total, event, values)
     terms = []
     for parts, producer, term in one.terms:
-        array, path = _dense(parts, event, values), path_to_y(term.index, event.blob, one.net)
+        array, path = _dense(parts, event, values), path_to_y(term.index, event.blob, net)
         said = Contribution(gradient=str(parts[-1]), producer=producer, of=term.index, how=term.how, path=path)
         terms.append((said, array))
     found = ledger(f"{event.blob}@{event.version}", one.at, str(one.total[-1]), terms, total)
-    return msgspec.structs.replace(found, subnet=one.net.id or None, frame=frame)
+    return msgspec.structs.replace(found, subnet=net.id or None, frame=frame)
 
 
 def _dense(parts: Sequence[Writing], event: Accumulated, computed: Values) -> Array | None:

@@ -51,7 +51,7 @@ from .sentences import joined
 from .sources import rules_of, sources_of
 from .story import versions_of
 from .subjects import Subject, Subjects, added, targets
-from .sums import Sum, ledgers, loop_ledger, sums_of, sums_of_loops
+from .sums import Sum, ledger_of, loop_ledger, placed, sums_of, sums_of_loops
 from .values import DocumentValues, Values
 
 
@@ -116,7 +116,7 @@ class Writer:
         if recording.saved is not None:
             return recording.saved
         merges = self.story.merges(text.merges)
-        looped = sums_of_loops(recording)
+        sums, looped = [(one, one.event.path) for one in self._sums], sums_of_loops(recording)
         whole = text.whole or 0
         completed = recording.events[whole - 1] if whole else None
         gradients = versions_of(completed, text.outermost, whole) if isinstance(completed, Completed) else {}
@@ -127,7 +127,10 @@ class Writer:
             values=values.outermost,
             arrays=values.arrays,
             stacks=values.stacks,
-            ledgers=[*ledgers(self._sums, recording), *(loop_ledger(recording, one) for one in looped)],
+            ledgers=[
+                *(ledger_of(one, recording, frame) for one, frame in placed(sums, recording)),
+                *(loop_ledger(recording, one) for one in looped),
+            ],
             merges=merges,
             gradients=gradients | {one.blob.rpartition("@")[0]: one.after for one in merges},
             schedule=schedule_of(recording),
@@ -222,12 +225,11 @@ class Writer:
     def _row(self, event: Event, at: int, subject: Subject) -> EventRow:
         """What conditions ask about."""
         subjects = self._subjects
-        operator, writes = subjects.operator(event, at, subject), list(subjects.writes(event, at, subject))
-        about = next((blob for blob in (*writes, *subject.focus) if blob is not None), None)
+        operator = subjects.operator(event, at, subject)
         return EventRow(
             None if operator is None else operator.id,
-            list(map(str, writes)),
-            subjects.is_gradient(event, at, about),
+            list(map(str, subjects.writes(event, at, subject))),
+            subjects.is_gradient(event, at, subject),
             added(event) if isinstance(event, Accumulated) else None,
         )
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
+import numpy as np
 from msgspec.structs import replace
 
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...runtime.store import Shelf, StoredArray
 from ..document import Frame, Trace, Value, Workspaces
-from ..journal import NOWHERE, Key, NetHalves, Recording
+from ..journal import NOWHERE, Indices, Key, NetHalves, Recording
 from ..statistics import FULL_PREVIEW, all_statistics, of_stack, short_statistics, statistics
+
+Known = Array | ScopeStack | Value
+"""A value, or what is known of one of which there is no array."""
 
 Entry = Array | StoredArray | ScopeStack
 """A value, or what stands for it in a store, until it is measured; the same for the same one."""
@@ -43,19 +47,26 @@ class DocumentValues:
         number = self.number(frame, key)
         return None if number is None else self.arrays[number]
 
+    def each(self, runs: Indices, which: Indices, keys: Sequence[Key]) -> Sequence[Known | None]:
+        """Versions in runs of nested nets, or `NOWHERE`, one after the other; None: not computed.
+
+        Args:
+            which: of each its number among `keys`, which are those of one half of a net each.
+        """
+        pairs = zip(runs.tolist(), which.tolist(), strict=True)
+        return [self.of(None if run == NOWHERE else run, keys[number]) for run, number in pairs]
+
     def number(self, frame: int, key: Key) -> int | None:
         """The number of an array in a run among those of the document; None: not computed."""
         run = self.frames[frame]
         slot = self.blobs[run.subnet].get(key)
         return run.values[slot] if slot is not None and slot < len(run.values) else None
 
-    def has(self, frame: int, key: Key) -> bool:
-        """Whether a blob version was computed in a run."""
-        return self.number(frame, key) is not None
-
-    def keys(self, frame: int) -> Iterator[Key]:
-        """The blob versions that were computed in a run."""
-        return (key for key in self.blobs[self.frames[frame].subnet] if self.has(frame, key))
+    def keys(self, frame: int | None) -> Iterator[Key]:
+        """The blob versions that were fed or computed around all nested nets, or in a run of one."""
+        if frame is None:
+            return map(key_of, self.outermost)
+        return (key for key in self.blobs[self.frames[frame].subnet] if self.number(frame, key) is not None)
 
     def names(self, frame: int) -> set[str]:
         """Their names."""
@@ -79,23 +90,34 @@ def key_of(blob: str) -> Key:
 
 
 class MeasuredValues(DocumentValues):
-    """The values of a recording, each measured when it is asked for."""
+    """The values of a recording, each measured when it is asked for, and once where all are in memory anyway."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
+        # By the identities of arrays, which are kept with what is known of them, so that these stay their own.
+        self._measured: dict[tuple[int, bool], tuple[object, Value]] = {}
 
     @cached_property
     def blobs(self) -> dict[str, dict[Key, int]]:  # type: ignore[override]
         """For each nested net the places of its blob versions in its runs."""
         return _slots(self._recording)
 
-    def keys(self, frame: int) -> Iterator[Key]:
-        """The blob versions that were computed in a run."""
+    def keys(self, frame: int | None) -> Iterator[Key]:
+        """The blob versions that were fed or computed around all nested nets, or in a run of one."""
         return iter(self._recording.values_of(frame))
 
-    def has(self, frame: int, key: Key) -> bool:
-        """Whether a blob version was computed in a run."""
-        return key in self._recording.values_of(frame)
+    def each(self, runs: Indices, which: Indices, keys: Sequence[Key]) -> Sequence[Known | None]:
+        """Versions in runs of nested nets, or `NOWHERE`, one after the other, unmeasured; None: not computed."""
+        around, inner = np.flatnonzero(runs == NOWHERE), np.flatnonzero(runs != NOWHERE)
+        found: list[Known | None] = [self._recording.values.get(keys[number]) for number in which[around].tolist()]
+        if len(inner):
+            known, first, each = np.unique(which[inner], return_index=True, return_inverse=True)
+            numbers = zip(known.tolist(), runs[inner[first]].tolist(), strict=True)
+            places = np.array([self._recording.runs.place(keys[number], run) for number, run in numbers])[each]
+            found += self._recording.runs.each(runs[inner].tolist(), places.tolist())
+            order = np.argsort(np.append(around, inner), kind="stable").tolist()
+            found = [found[place] for place in order]
+        return found
 
     def left_by(self, frame: int | None, key: Key) -> int | None:
         """The number of the run that has left the workspace on top of a stack; None: not known."""
@@ -105,10 +127,22 @@ class MeasuredValues(DocumentValues):
 
     def of(self, frame: int | None, key: Key) -> Value | None:
         """What is known of a blob version; None: not computed."""
-        array = self._recording.values_of(frame).get(key)
+        array, is_short = self._recording.values_of(frame).get(key), frame is not None
         if array is None:
             return None
-        return of_stack(0, len(array)) if isinstance(array, ScopeStack) else statistics(array)
+        if self._recording.store is not None:
+            return measure(array, is_short=is_short)
+        found = self._measured.get((id(array), is_short))
+        if found is None:
+            found = self._measured[id(array), is_short] = array, measure(array, is_short=is_short)
+        return found[1]
+
+
+def measure(entry: Array | ScopeStack, *, is_short: bool) -> Value:
+    """What is known of a value; `is_short`: to few digits, as of all in the runs of nested nets."""
+    if isinstance(entry, ScopeStack):
+        return of_stack(0, len(entry))
+    return short_statistics([entry], FULL_PREVIEW)[0] if is_short else statistics(entry)
 
 
 class Values(DocumentValues):
@@ -173,8 +207,6 @@ class Values(DocumentValues):
                 values[place] = number = numbers.setdefault(id(entry), len(found))
                 if number == len(found):
                     found.append(entry)
-            while values and values[-1] is None:
-                values.pop()
             yield frame_of(recording, run, net, None if around == NOWHERE else around, values)
 
     def _measured(self, found: Sequence[Entry]) -> list[Value]:
@@ -184,31 +216,23 @@ class Values(DocumentValues):
         return [self._stack(entry) if isinstance(entry, ScopeStack) else next(measured) for entry in found]
 
     def _stack(self, stack: ScopeStack, seconds: float | None = None) -> Value:
-        number = self._stack_number(stack)
-        return of_stack(number, self.stacks[number].count, seconds)
+        return of_stack(self._stack_number(stack), len(stack), seconds)
 
     def _stack_number(self, stack: ScopeStack) -> int:
         """The number of a stack among all, which come after those below them; lines in between do not count."""
         pending: list[ScopeStack] = []
-        below: int | None = None
-        while True:
-            if id(stack) in self._stack_numbers:
-                below = self._stack_numbers[id(stack)]
-                break
-            pending.append(stack)
-            if stack.below is None:
-                break
-            stack = stack.below
-        for stack in reversed(pending):
-            if stack.top is None and below is not None:
-                self._stack_numbers[id(stack)] = below
-                continue
-            count = 0 if below is None else self.stacks[below].count
-            frame = self._left_by.get(id(stack.top)) if stack.top is not None else None
-            self.stacks.append(Workspaces(count=count + (stack.top is not None), frame=frame, below=below))
-            below = self._stack_numbers[id(stack)] = len(self.stacks) - 1
-        assert below is not None
-        return below
+        one: ScopeStack | None = stack
+        while one is not None and id(one) not in self._stack_numbers:
+            pending.append(one)
+            one = one.below
+        below = None if one is None else self._stack_numbers[id(one)]
+        for one in reversed(pending):
+            if one.top is not None or below is None:
+                frame = None if one.top is None else self._left_by.get(id(one.top))
+                self.stacks.append(Workspaces(count=len(one), frame=frame, below=below))
+                below = len(self.stacks) - 1
+            self._stack_numbers[id(one)] = below
+        return self._stack_numbers[id(stack)]
 
 
 def values_of(recording: Recording) -> DocumentValues:
@@ -217,7 +241,10 @@ def values_of(recording: Recording) -> DocumentValues:
 
 
 def frame_of(recording: Recording, run: int, net: str, around: int | None, values: list[int | None]) -> Frame:
-    """A run in a document, with the id of its net there, the number of the run around it and those of its values."""
+    """A run in a document, with the id of its net there, the number of the run around it and those of its values, up to
+    the last that there is."""
+    while values and values[-1] is None:
+        values.pop()
     half, _, iteration = recording.runs.notes[run][:3]
     rounds = None if iteration is None else recording.rounds[run]
     return Frame(net, around, half.operator, iteration, rounds, half.is_backward, values)
@@ -225,16 +252,12 @@ def frame_of(recording: Recording, run: int, net: str, around: int | None, value
 
 def _slots(recording: Recording) -> dict[str, dict[Key, int]]:
     """For each nested net the places of its blob versions in its runs."""
-    return {recording.text.ids[net.path]: slots_of(net) for net in recording.nets if net.path}
+    nets = {recording.text.ids[net.path]: net for net in recording.nets if net.path}
+    return {id: {key: slot for slot, key in enumerate(_keys(net))} for id, net in nets.items()}
 
 
-def slots_of(net: NetHalves) -> dict[Key, int]:
-    """The slot of each blob version of a net."""
-    slots: dict[Key, int] = {}
-    for part in (net.part(False), net.part(True)):
-        for key in part.reads:
-            slots.setdefault(key, len(slots))
-        for _, _, _, written in part.steps:
-            for key in written:
-                slots.setdefault(key, len(slots))
-    return slots
+def _keys(net: NetHalves) -> dict[Key, None]:
+    """The blob versions that the two halves of a net find and write."""
+    parts = net.part(False), net.part(True)
+    some = (keys for part in parts for keys in (part.reads, *(written for _, _, _, written in part.steps)))
+    return dict.fromkeys(key for keys in some for key in keys)

@@ -5,7 +5,6 @@ import pytest
 
 from gradviz import Net, Session, debug
 from gradviz.debugger.document import TraceError, decode, encode
-from gradviz.debugger.steering.entries import Found
 from gradviz.debugger.steering.rows import Rows
 from gradviz.debugger.steering.runs import Runs
 from gradviz.debugger.telling import MeasuredValues, Story, Subjects
@@ -16,7 +15,7 @@ def rows_with(session):
     """The rows of a session, without its document."""
     recording = session._recording
     story, values = Story(recording, recording.text), MeasuredValues(recording)
-    return Rows(recording, Subjects(recording, story, values), Runs(recording), Found(recording, None))
+    return Rows(recording, Subjects(recording, story, values), Runs(recording), values)
 
 
 def rows_of(session, kind):

@@ -144,9 +144,9 @@ def mentioned(node: Node) -> Iterator[Field]:
             yield from mentioned(part)
 
 
-def meant(word: str, words: Iterable[str]) -> list[str]:
+def meant(word: str, words: Iterable[str], most: int = 2) -> list[str]:
     """The question whether a word with a mistake in it is one of these; empty: it is like none of them."""
-    near = get_close_matches(word, words, n=2)
+    near = get_close_matches(word, words, n=most)
     return [f"Did you mean {' or '.join(near)}?"] if near else []
 
 
