@@ -5,7 +5,7 @@
 
 import { shortName } from "../formula/steps";
 import { forwardLine } from "../model/recording/cursor";
-import { linesById, linesNamed, netOf, original, subnetOf } from "../model/recording/lines";
+import { linesById, linesNamed, netOf, original, subnetOf, subnetsById } from "../model/recording/lines";
 import { blobOf, gradientsOf, isComplete, isComputed, numbersOf, valueOf, type Place } from "../model/recording/values";
 import type { Contribution, Ledger, Line, Trace, TraceEvent } from "../model/schema";
 import { beginOf, endOf, eventAt, lengthOf, memoized } from "../model/recording/lookup";
@@ -148,7 +148,7 @@ function askRows(trace: Trace, _: TraceEvent, position: number): Question | null
 }
 
 function askNet(trace: Trace, event: TraceEvent): Question | null {
-  const right = trace.subnets.find(({ id }) => id === event.subnet);
+  const right = subnetsById(trace).get(event.subnet ?? "");
   if (!right) return null;
   const siblings = trace.subnets.filter((net) => net.owner === right.owner || net.path.length === right.path.length);
   return choice("Which nested net is entered?", nameOf(right), siblings.map(nameOf), null);

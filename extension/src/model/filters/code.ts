@@ -2,7 +2,7 @@
 // `Session.code`.
 
 import { currentEvent, forwardLine, placesOf } from "../recording/cursor";
-import { bare, forwardOf, linesById, linesNamed, subnetOf } from "../recording/lines";
+import { bare, forwardOf, linesById, linesNamed, subnetOf, subnetsById } from "../recording/lines";
 import { endOf, memoized } from "../recording/lookup";
 import { gradientsOf, valueAt } from "../recording/values";
 import type { CodeLine, Line, Scalar, Trace, Value } from "../schema";
@@ -11,7 +11,7 @@ import type { CodeLine, Line, Scalar, Trace, Value } from "../schema";
 export function codeOf(trace: Trace, line: Line): CodeLine | null {
   const own = line.code ?? forwardOf(trace, line)?.code;
   if (own) return own;
-  const net = trace.subnets.find(({ id }) => id === subnetOf(line.id));
+  const net = subnetsById(trace).get(subnetOf(line.id) ?? "");
   const owner = linesById(trace).get(net?.owner ?? net?.backward_owner ?? "");
   return owner ? codeOf(trace, owner) : null;
 }
@@ -64,9 +64,9 @@ function gradientOf(trace: Trace, subnet: string | null, { outputs }: Line): str
 /** The gradient of what a line of code made, once it is computed; in a loop that of the last run by then. */
 export function gradientAt(trace: Trace, { subnet, gradient }: Pick<Called, "subnet" | "gradient">, position: number): Value | undefined {
   if (gradient === null || subnet === null) return gradient === null ? undefined : valueAt(trace, { blob: gradient, subnet, frame: null }, position);
-  const { entered } = placesOf(trace);
+  const places = placesOf(trace);
   for (let frame = trace.frames.length - 1; frame >= 0; frame--) {
-    const isBegun = trace.frames[frame]?.subnet === subnet && (entered[frame] ?? position) < position;
+    const isBegun = trace.frames[frame]?.subnet === subnet && (places.of(frame)?.entered ?? -1) < position;
     const value = isBegun ? valueAt(trace, { blob: gradient, subnet, frame }, position) : undefined;
     if (value) return value;
   }

@@ -12,6 +12,9 @@ export function allLines(trace: Trace): Line[] {
 /** Every line by its id. */
 export const linesById = memoized((trace) => new Map(allLines(trace).map((line) => [line.id, line])));
 
+/** Every nested net by its id. */
+export const subnetsById = memoized((trace) => new Map(trace.subnets.map((net) => [net.id, net])));
+
 /** What the drawing shows for a line or a nested net that is folded in it; in the drawing with its plumbing, `whole`, all is shown. */
 export function drawnAs(trace: Trace, isWhole: boolean): (id: string) => string {
   const folded = new Map(isWhole ? [] : Object.entries(trace.graph.folded));
@@ -25,7 +28,7 @@ export function linesNamed(trace: Trace, ids: readonly string[]): Line[] {
 
 /** The forward and backward lines of a nested net, null for the outermost; undefined: there is no such net. */
 export function netOf(trace: Trace, subnet: string | null): Pick<Subnet, "forward" | "backward"> | undefined {
-  return subnet === null ? trace : trace.subnets.find(({ id }) => id === subnet);
+  return subnet === null ? trace : subnetsById(trace).get(subnet);
 }
 
 /** The id of a forward line of a net by its number. */

@@ -3,7 +3,7 @@
 
 import type { Frame, Line, Scalar, Trace, TraceEvent, Value } from "../schema";
 import { placesOf, runsAround } from "./cursor";
-import { bare } from "./lines";
+import { bare, subnetsById } from "./lines";
 import { addTo, beginOf, eventAt, memoized, memoizedByText, outward } from "./lookup";
 
 /** A blob version, the nested net that it belongs to, and the run that is meant; null: the outermost net. */
@@ -26,7 +26,7 @@ export interface Round {
 export function valueOf(trace: Trace, frame: number | null, blob: string): Value | undefined {
   if (frame === null) return trace.values[blob];
   const run = trace.frames[frame];
-  const slot = run ? (placesOf(trace).subnets.get(run.subnet)?.blobs.indexOf(blob) ?? -1) : -1;
+  const slot = run ? (subnetsById(trace).get(run.subnet)?.blobs.indexOf(blob) ?? -1) : -1;
   const number = run?.values[slot] ?? null;
   return number === null ? undefined : trace.arrays[number];
 }
@@ -68,7 +68,7 @@ export function forwardIteration(round: Frame): number {
 export function roundText(trace: Trace, round: Frame | null | undefined): string {
   if (!round || round.iteration === null) return "";
   const count = round.iterations === null ? "" : ` of ${round.iterations}`;
-  const isTest = placesOf(trace).subnets.get(round.subnet)?.argument === "cond_net";
+  const isTest = subnetsById(trace).get(round.subnet)?.argument === "cond_net";
   return isTest ? `test ${round.iteration}${count}` : `iteration ${forwardIteration(round)}${count}`;
 }
 
@@ -130,17 +130,16 @@ export function workspacesOn(trace: Trace, stack: number): (number | null)[] {
 
 /** The blobs of a workspace that a run has left, each at its last version. */
 export function blobsIn(trace: Trace, frame: number): string[] {
-  const blobs = placesOf(trace).subnets.get(trace.frames[frame]?.subnet ?? "")?.blobs ?? [];
+  const blobs = subnetsById(trace).get(trace.frames[frame]?.subnet ?? "")?.blobs ?? [];
   const there = blobs.filter((blob) => valueOf(trace, frame, blob));
   return [...new Map(there.map((blob) => [bare(blob), blob])).values()];
 }
 
 /** The position after which a run has computed what a line writes; null: it has not. */
 export function computedAt(trace: Trace, frame: number, line: string): number | null {
-  const { entered, end } = placesOf(trace);
-  const start = entered[frame] ?? -1;
-  if (start < 0) return null;
-  for (let number = Math.max(start, beginOf(trace)); number <= end.get(start); number++) {
+  const stay = placesOf(trace).of(frame);
+  if (!stay) return null;
+  for (let number = Math.max(stay.entered, beginOf(trace)); number <= stay.end; number++) {
     const event = eventAt(trace, number);
     if (event?.kind === "Ran" && event.frame === frame && event.lines[0] === line) return number + 1;
   }

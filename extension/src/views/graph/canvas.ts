@@ -1,8 +1,8 @@
 // The drawing in its window. A step changes the classes of its nodes and edges; opening, closing and focusing fold the
 // same drawing in another way. Clusters open in it: operators that run nested nets, and groups.
 
-import { currentEvent, linesAbout, placesOf } from "../../model/recording/cursor";
-import { allLines, drawnAs, groupOfNode, groupsOf, linesById, subnetOf } from "../../model/recording/lines";
+import { currentEvent, linesAbout } from "../../model/recording/cursor";
+import { allLines, drawnAs, groupOfNode, groupsOf, linesById, subnetOf, subnetsById } from "../../model/recording/lines";
 import { outward } from "../../model/recording/lookup";
 import type { BreakpointEntry, Trace } from "../../model/schema";
 import { element, svgElement } from "../elements/dom";
@@ -31,7 +31,7 @@ export function clustersOf(trace: Trace, source: Source, drawn: (id: string) => 
   }
 
   function ownerOf(net: string | null): string | null {
-    const subnet = placesOf(trace).subnets.get(drawn(net ?? ""));
+    const subnet = subnetsById(trace).get(drawn(net ?? ""));
     const owner = subnet?.owner ?? subnet?.backward_owner;
     return owner == null ? null : drawn(owner);
   }
@@ -367,7 +367,7 @@ function withAround(trace: Trace, lines: readonly string[], around: (line: strin
   for (const line of lines) for (const cluster of around(line)) found.add(cluster).add(`${cluster}.backward`);
   // It grows as it is gone through: an owner can lie in a net that others own.
   for (const line of found) {
-    const net = placesOf(trace).subnets.get(subnetOf(line) ?? "");
+    const net = subnetsById(trace).get(subnetOf(line) ?? "");
     for (const owner of [net?.owner, net?.backward_owner]) if (owner) found.add(owner);
   }
   return found;

@@ -1,7 +1,7 @@
 // The program as text in SSA form: the forward net and, below it, the backward pass as it grows.
 
-import { crumbs, currentEvent, isRefused, linesAbout, linesMade, placesOf } from "../../model/recording/cursor";
-import { linesById } from "../../model/recording/lines";
+import { crumbs, currentEvent, isRefused, linesAbout, linesMade } from "../../model/recording/cursor";
+import { linesById, subnetOf, subnetsById } from "../../model/recording/lines";
 import { endOf } from "../../model/recording/lookup";
 import { roundText } from "../../model/recording/values";
 import type { BreakpointEntry, Line, Subnet, Trace } from "../../model/schema";
@@ -56,8 +56,7 @@ export function createSection(part: Part, shared: Shared) {
   }
 
   function buildRow(item: LineItem): HTMLElement {
-    const { subnets } = placesOf(trace);
-    const names = new Map(Object.entries(item.line.subnets).map(([argument, id]) => [argument, subnets.get(id)?.name ?? id]));
+    const names = new Map(Object.entries(item.line.subnets).map(([argument, id]) => [argument, subnetsById(trace).get(id)?.name ?? id]));
     const row = createRow(trace, item, names);
     rows.set(item.key, row);
     updateRow(row, trace, shared.position);
@@ -264,7 +263,7 @@ export function createProgram(trace: Trace, navigation: Navigation) {
 
   /** Opens what is folded around a line. */
   function unfold(line: string): void {
-    const net = placesOf(trace).subnets.get(line.slice(0, Math.max(0, line.lastIndexOf("."))));
+    const net = subnetsById(trace).get(subnetOf(line) ?? "");
     const owner = net && (net.forward.some(({ id }) => id === line) ? net.owner : net.backward_owner);
     if (!owner) return;
     unfold(owner);

@@ -2,8 +2,8 @@
 // position.
 
 import { breakpointsAt } from "../../model/filters/marks";
-import { faultAt, formAt, hasRun, isStale, lineState, placesOf, type LineState } from "../../model/recording/cursor";
-import { isObstacle, reason } from "../../model/recording/lines";
+import { faultAt, formAt, hasRun, isStale, lineState, type LineState } from "../../model/recording/cursor";
+import { isObstacle, reason, subnetsById } from "../../model/recording/lines";
 import type { BreakpointEntry, Line, Subnet, Trace } from "../../model/schema";
 import { element, version, type Child } from "../elements/dom";
 import { count } from "../elements/numbers";
@@ -22,8 +22,7 @@ export function titleKey(line: string, net: Subnet): string {
 
 /** The nested nets of a line that have lines in a part of the program. */
 export function nestedIn(trace: Trace, line: Line, part: Part): Subnet[] {
-  const { subnets } = placesOf(trace);
-  const nets = Object.values(line.subnets).map((id) => subnets.get(id));
+  const nets = Object.values(line.subnets).map((id) => subnetsById(trace).get(id));
   return nets.filter((net): net is Subnet => net !== undefined && net[part].length > 0);
 }
 
