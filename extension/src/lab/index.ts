@@ -10,15 +10,13 @@ import { IRenderMimeRegistry } from "@jupyterlab/rendermime";
 import { IStatusBar } from "@jupyterlab/statusbar";
 import { Token } from "@lumino/coreutils";
 
-import { addCommands, CATEGORY, LESSONS, SHOW_PANEL } from "./commands";
-import { Current } from "./current";
+import { addCommands, addLineCommands, CATEGORY, LESSONS, SHOW_PANEL } from "./commands";
+import { addStatus, Current } from "./current";
 import { FACTORY, openRecordings, type RecordingDocument } from "./documents";
 import { Displays, renderSessions } from "./output";
-import { insertForViews } from "./inserting";
-import { addLineCommands } from "./line_commands";
 import { Lines } from "./lines";
+import { insertForViews } from "./making";
 import { DebuggerPanel } from "./panel";
-import { addStatus } from "./status";
 
 const DISPLAYS = new Token<Displays>("gradviz:displays", "What is shown of sessions in the outputs of notebooks.");
 

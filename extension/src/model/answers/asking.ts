@@ -50,6 +50,14 @@ export function problemIn(reply: Reply): string {
 /** Puts a question to whoever can answer it. */
 export type Ask = (question: Question) => Promise<Reply>;
 
+/** Tells a reply and, where it was late, the one that has come behind it. */
+export function onReply(reply: Promise<Reply>, tell: (reply: Reply) => void): void {
+  void reply.then((found) => {
+    tell(found);
+    if ("late" in found) void found.late?.then(tell);
+  });
+}
+
 /** The question as a person asks it in Python. */
 export function inPython({ question, arguments: given }: Question): string {
   return `session.${question === "checkable" ? "check" : question}(${given.map((one) => JSON.stringify(one)).join(", ")})`;

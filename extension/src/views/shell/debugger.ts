@@ -1,7 +1,7 @@
 // The debugger: all views of one trace around one position.
 
 import { Lesson } from "../../lesson/lesson";
-import { createAnswers, problemIn, type Answers, type Ask, type Reply, type Verb } from "../../model/answers/asking";
+import { createAnswers, onReply, problemIn, type Answers, type Ask, type Verb } from "../../model/answers/asking";
 import { continueFrom, marksOf, reverseContinueFrom, sameMarks, stopAt, toggledAt } from "../../model/filters/marks";
 import { backOver, clamp, currentEvent, forwardLine, into, otherClock, otherIteration, out, over, touchedLines } from "../../model/recording/cursor";
 import { linesById } from "../../model/recording/lines";
@@ -22,7 +22,7 @@ import { createPaneTabs, type Pane } from "./panes";
 import { createToolbar } from "./toolbar";
 import { beginOf, endOf, lengthOf } from "../../model/recording/lookup";
 
-interface Host {
+export interface Host {
   /** The person moved to another position in this view. Not called for `setPosition`. */
   onPosition(position: number): void;
   /** The person changed breakpoints or watches in this view. Not called for `setMarks`. */
@@ -98,12 +98,10 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
     if (isRunning || !host.ask) return;
     isRunning = true;
     panes.narration.say(`Running ${trace.upcoming} …`);
-    const tell = (reply: Reply): void => {
+    onReply(host.ask({ question: "advance", arguments: [verb, ...given], position: at }), (reply) => {
       isRunning = false;
-      if ("late" in reply) void reply.late?.then(tell);
       panes.narration.say(problemIn(reply));
-    };
-    void host.ask({ question: "advance", arguments: [verb, ...given], position: at }).then(tell);
+    });
   }
 
   /** Lets the pass go on where it stands still; elsewhere moves over what has happened. */
@@ -112,14 +110,12 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
   /** Has the kernel do something, and says what came of it. */
   function perform(ask: Ask, deed: Performed, ...given: string[]): void {
     panes.narration.say(WORKING[deed]);
-    const tell = (reply: Reply): void => {
-      if ("late" in reply) void reply.late?.then(tell);
+    // What is handed out replaces nothing but an older page.
+    onReply(ask({ question: deed, arguments: deed === "save" ? [...given, 1] : given, position: at }), (reply) => {
       const { file, cells } = ("data" in reply && reply.data) || {};
       if (Array.isArray(cells)) panes.narration.say(insert(cells));
       else panes.narration.say(...(typeof file === "string" ? ["Saved beside the notebook: ", fileLink(file)] : [problemIn(reply)]));
-    };
-    // What is handed out replaces nothing but an older page.
-    void ask({ question: deed, arguments: deed === "save" ? [...given, 1] : given, position: at }).then(tell);
+    });
   }
 
   /** Has the host insert cells; says how that went. */
@@ -218,6 +214,10 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
   return {
     get position() {
       return at;
+    },
+    /** How many events the recording has. */
+    get length() {
+      return lengthOf(trace);
     },
     /** Moves to a position, clamped to 0..number of events. */
     setPosition: (to: number) => move(to, false),
