@@ -172,9 +172,6 @@ function button(group: SVGElement, mark: Element, isOpen: boolean, act: () => vo
   const name = group.querySelector("title")?.textContent?.split(":")[0] ?? "operator";
   const at = (name: string): string => box?.getAttribute(name) ?? "0";
   const area = svgElement("rect", { class: "area", x: at("x"), y: at("y"), width: 26, height: at("height") });
-  // Nested nets are drawn open, groups closed.
-  const isDrawnOpen = !group.classList.contains("group");
-  if (isOpen !== isDrawnOpen) mark.setAttribute("transform", `rotate(${isOpen ? 90 : -90} ${centre(mark)})`);
   const told = { "aria-expanded": String(isOpen), "aria-label": `${isOpen ? "Close" : "Open"} ${name}` };
   const made = svgElement("g", { class: "toggle", role: "button", tabindex: 0, ...told }, area, mark);
   press(made, act);
@@ -186,12 +183,6 @@ function button(group: SVGElement, mark: Element, isOpen: boolean, act: () => vo
   });
   group.append(made);
   return made;
-}
-
-function centre(mark: Element): string {
-  const numbers = (mark.getAttribute("points") ?? "").split(/[\s,]+/).map(Number);
-  const middle = (along: number[]): number => (Math.min(...along) + Math.max(...along)) / 2;
-  return [0, 1].map((axis) => middle(numbers.filter((_, index) => index % 2 === axis))).join(" ");
 }
 
 export type Canvas = ReturnType<typeof createCanvas>;

@@ -40,7 +40,7 @@ export function createViewport(drawing: Pictured) {
   /** Where the window scrolls to, or has scrolled to. */
   let goal = { left: 0, top: 0 };
   let culling = createCulling(drawing.parts);
-  pane.append(freed(svg));
+  pane.append(svg);
 
   /** Margins as wide as the window let any point of the drawing come to its middle. */
   function resize(to: number): void {
@@ -182,7 +182,7 @@ export function createViewport(drawing: Pictured) {
     const from = before?.getBoundingClientRect();
     const at = { left: pane.scrollLeft, top: pane.scrollTop, edge: edge(), height: pane.clientHeight };
     drawing = other;
-    svg = freed(other.svg);
+    svg = other.svg;
     culling = createCulling(other.parts);
     ({ y: upper, width, height } = svg.viewBox.baseVal);
     followed = [[], []];
@@ -251,13 +251,6 @@ export function createViewport(drawing: Pictured) {
     },
     dispose: () => resizes.disconnect(),
   };
-}
-
-/** Lets the window say how large a drawing is. */
-function freed(svg: SVGSVGElement): SVGSVGElement {
-  svg.removeAttribute("width");
-  svg.removeAttribute("height");
-  return svg;
 }
 
 /** Between the headings of the two lanes. */
