@@ -44,7 +44,7 @@ export const calledIn = memoized((trace) => {
   for (const { id: subnet, forward } of [{ id: null, forward: trace.forward }, ...trace.subnets]) {
     const own = new Map<string, Called>();
     for (const line of forward) {
-      const gradient = gradientOf(trace, subnet, line);
+      const gradient = gradientOf(trace, subnet, line.outputs);
       if (line.code && (gradient !== null || !own.has(placeOf(line.code)))) own.set(placeOf(line.code), { code: line.code, subnet, gradient });
     }
     for (const [place, one] of own) if (!found.has(place)) found.set(place, one);
@@ -52,9 +52,9 @@ export const calledIn = memoized((trace) => {
   return found;
 });
 
-/** The gradient of the first output that gets one, as it is in the end; of a sparse one its values. */
-function gradientOf(trace: Trace, subnet: string | null, { outputs }: Line): string | null {
-  for (const blob of outputs) {
+/** The gradient of the first of these blobs that gets one, as it is in the end; of a sparse one its values. */
+export function gradientOf(trace: Trace, subnet: string | null, blobs: readonly string[]): string | null {
+  for (const blob of blobs) {
     const known = trace.part ? trace.gradients[bare(blob)] : gradientsOf(trace, subnet, blob).at(-1)?.values;
     if (known) return typeof known === "string" ? known : known.values;
   }

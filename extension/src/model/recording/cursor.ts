@@ -190,7 +190,8 @@ function sibling(trace: Trace, round: Crumb, by: 1 | -1): number | null {
 }
 
 /** future: not made yet (a forward operator never is: the net is there before anything happens); current: the forward operator being visited; new: made, changed or run by the current event. */
-export type LineState = "future" | "past" | "current" | "new";
+export const STATES = ["future", "past", "current", "new"] as const;
+export type LineState = (typeof STATES)[number];
 
 export function clamp(trace: Trace, position: number): number {
   return Math.min(Math.max(Math.trunc(position) || 0, 0), lengthOf(trace));
