@@ -16,7 +16,7 @@ import { createPredict } from "../lesson/predict";
 import { createText, type Chosen as ChosenOfText } from "../program/text";
 import { createTimeline } from "../timeline/timeline";
 import { createCrumbs, createFormula, createNarration } from "./narration";
-import { act, helpCard, keepShortcutsAway, type Keyboard } from "./keys";
+import { act, helpCard, keepShortcutsAway, type Commands } from "./keys";
 import { INSERT, type Insert } from "./notices";
 import { createPaneTabs, type Pane } from "./panes";
 import { createToolbar } from "./toolbar";
@@ -209,7 +209,7 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
   }
 
   const disposed = new AbortController();
-  ownKeys(root, navigation, () => panes, disposed.signal);
+  ownKeys(root, navigation, () => panes.commands, disposed.signal);
   build();
   return {
     get position() {
@@ -274,7 +274,7 @@ type Panes = ReturnType<typeof createPanes>;
 /** The views in `root`, and what is asked of several of them at once. */
 function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, chosen: Chosen, lesson: Lesson, answers: Answers) {
   const help = helpCard();
-  const toolbar = createToolbar(trace, navigation, { card: help, toggle: () => (help.hidden = !help.hidden) });
+  const toolbar = createToolbar(trace, navigation, { card: help, toggle: () => commands.toggleHelp() });
   const timeline = createTimeline(trace, navigation);
   const crumbs = createCrumbs(trace, navigation);
   const program = createText(trace, navigation, chosen);
@@ -332,13 +332,6 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
   }
   project(chosen.isProjected);
 
-  /** Puts the focus into the graph's search field. */
-  function find(): void {
-    table(false);
-    body.show("Graph");
-    graph.find();
-  }
-
   /** The line that has the focus, else the one that the event is about. */
   function line(): string | undefined {
     const focused = root.querySelector<HTMLElement>(".gv-line:focus")?.dataset["line"];
@@ -351,6 +344,35 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
     inspector.open(tab);
   }
 
+  const commands: Commands = {
+    into: () => (predict.isAnswered() ? navigation.step() : navigation.into()),
+    fit: graph.fit,
+    breakpoint() {
+      const at = line();
+      if (at !== undefined) navigation.toggleBreakpoint(at);
+    },
+    watch() {
+      const { watches, breakpoints } = navigation.marks();
+      const blob = inspector.blob();
+      if (blob !== undefined && !watches.includes(blob)) navigation.mark({ breakpoints, watches: [...watches, blob] });
+      inspect("Watch");
+    },
+    ledger: () => inspect("Ledger"),
+    numbers: inspector.toggleTable,
+    search: toolbar.search,
+    find() {
+      table(false);
+      body.show("Graph");
+      graph.find();
+    },
+    group: () => graph.toggleGroup(line()),
+    toggleHelp: () => (help.hidden = !help.hidden),
+    escape() {
+      if (help.hidden) graph.endFocus();
+      help.hidden = true;
+    },
+  };
+
   /** Shows a line of the user's code. */
   function code(line: CodeLine): void {
     body.show("Code");
@@ -358,41 +380,16 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
   }
 
   const dispose = (): void => [toolbar, body, timeline, program, graph, inspector, narration].forEach((view) => view.dispose());
-  return { help, toolbar, graph, inspector, predict, narration, inspect, code, show, select, mark, teach, table: () => table(!chosen.areOperatorsInTable), project: () => project(!chosen.isProjected), find, line, dispose };
+  return { toolbar, graph, predict, narration, commands, code, show, select, mark, teach, table: () => table(!chosen.areOperatorsInTable), project: () => project(!chosen.isProjected), line, dispose };
 }
 
 /** Takes keys while the focus is inside the root, and only then, until the signal comes. */
-function ownKeys(root: HTMLElement, navigation: Navigation, panes: () => Panes, signal: AbortSignal): void {
+function ownKeys(root: HTMLElement, navigation: Navigation, commands: () => Commands, signal: AbortSignal): void {
   root.classList.add("gradviz");
   root.tabIndex = 0;
   root.setAttribute("role", "region");
-  const keyboard: Keyboard = {
-    ...navigation,
-    fit: () => panes().graph.fit(),
-    find: () => panes().find(),
-    group: () => panes().graph.toggleGroup(panes().line()),
-    into: () => (panes().predict.isAnswered() ? navigation.step() : navigation.into()),
-    breakpoint: () => {
-      const line = panes().line();
-      if (line !== undefined) navigation.toggleBreakpoint(line);
-    },
-    watch: () => {
-      const { watches, breakpoints } = navigation.marks();
-      const blob = panes().inspector.blob();
-      if (blob !== undefined && !watches.includes(blob)) navigation.mark({ breakpoints, watches: [...watches, blob] });
-      panes().inspect("Watch");
-    },
-    search: () => panes().toolbar.search(),
-    ledger: () => panes().inspect("Ledger"),
-    numbers: () => panes().inspector.toggleTable(),
-    toggleHelp: () => (panes().help.hidden = !panes().help.hidden),
-    escape: () => {
-      if (panes().help.hidden) panes().graph.endFocus();
-      panes().help.hidden = true;
-    },
-  };
   const down = (event: KeyboardEvent): void => {
-    if (!act(event, keyboard)) return;
+    if (!act(event, { ...navigation, ...commands() })) return;
     event.preventDefault();
     event.stopPropagation();
   };
