@@ -211,8 +211,6 @@ function pointAt(through: Point[], share: number): Point {
   return pointAt(rest.map(([x, y], index) => [between(through[index]?.[0] ?? x, x), between(through[index]?.[1] ?? y, y)]), share);
 }
 
-/** So many labels have places; the others are shown only where the event is. */
-const MOST = 200;
 export const FONT = 11;
 export const LINE = 12;
 /** Of a character of the font for code. */
@@ -231,28 +229,17 @@ export function labelled(trace: Trace, { svg, byId }: Drawing) {
   const extent = extentIn(trace);
   const planned = [...looseLabels(trace, scene, extent), ...edgeLabels(trace, byId, extent)];
   const layer = svgElement("g", { class: "gv-wires" });
-  let chosen = placed(planned.slice(0, MOST), scene);
-  let drawn = new Map<Planned, Drawn>();
+  const take = taking(scene.boxes, scene.paths);
+  const chosen = new Map(planned.map((label) => [label, label.spots.find(take)]));
+  const drawn = new Map<Planned, Drawn>();
   graph.append(layer);
-  widen(svg, graph, planned.length > MOST ? planned.flatMap(({ spots }) => spots.slice(0, 1)) : [...chosen.values()].filter((spot) => spot !== undefined));
-
-  /** Where there are too many, those around the event have the places. */
-  function choose(close: readonly Planned[]): void {
-    const first = close[0];
-    if (first === undefined || planned.length <= MOST || close.every((label) => chosen.has(label))) return;
-    chosen = placed(around(planned, heightOf(first)), scene);
-    drawn = new Map();
-    layer.replaceChildren();
-  }
+  widen(svg, graph, [...chosen.values()].filter((spot) => spot !== undefined));
 
   return {
     /** Tells what the wires carry; labels without a place of their own only where they touch one of the lines `near`. */
     show(position: number, near: ReadonlySet<string>) {
-      const close = new Set(planned.filter(({ wires }) => wires.some(({ from, to }) => [from, ...to].some((line) => line !== null && near.has(line)))));
-      choose([...close]);
-      for (const label of planned) {
-        const spot = chosen.get(label);
-        const isShown = spot !== undefined || close.has(label);
+      for (const [label, spot] of chosen) {
+        const isShown = spot !== undefined || label.wires.some(({ from, to }) => [from, ...to].some((line) => line !== null && near.has(line)));
         const known = drawn.get(label) ?? (isShown ? draw(layer, label, spot) : null);
         if (!known) continue;
         drawn.set(label, known);
@@ -261,25 +248,8 @@ export function labelled(trace: Trace, { svg, byId }: Drawing) {
       }
     },
     /** How many labels have no place. */
-    get placeless() {
-      return planned.filter((label) => !chosen.get(label)).length;
-    },
+    placeless: planned.filter((label) => !chosen.get(label)).length,
   };
-}
-
-/** The spot that each of these labels takes; undefined: all are taken. */
-function placed(labels: readonly Planned[], { boxes, paths }: Scene): Map<Planned, Spot | undefined> {
-  const take = taking(boxes, paths);
-  return new Map(labels.map((label) => [label, label.spots.find(take)]));
-}
-
-const heightOf = ({ spots }: Planned): number => spots[0]?.y ?? 0;
-
-/** The labels that stand nearest to a height, in their order. */
-function around(planned: readonly Planned[], height: number): Planned[] {
-  const distance = (label: Planned): number => Math.abs(heightOf(label) - height);
-  const nearest = new Set([...planned].sort((a, b) => distance(a) - distance(b)).slice(0, MOST));
-  return planned.filter((label) => nearest.has(label));
 }
 
 function toldOf(trace: Trace, wires: readonly Wire[], isTogether: boolean, position: number): Told[] {
