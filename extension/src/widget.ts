@@ -54,12 +54,9 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     line.cut();
     showWait();
   });
-  const position = onceAFrame((to: number) => report("position", to));
   /** Where this view went with its last turn, as long as the kernel may not have heard of it. */
   let ahead: { position: number; turn: number } | null = null;
   const line = createLine((message) => {
-    // Whatever is asked comes behind the steps that led there.
-    position.flush();
     if (lost.isLost) throw new Error("the kernel is gone");
     model.send(message);
   });
@@ -104,7 +101,7 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     else {
       const root = element("div");
       el.replaceChildren(lost.element, differs, root);
-      const host = { onPosition: go, onMarks: (marks: Marks) => report("marks", marks), onGoOn: goOn, ask: line.ask, hasWhole: model.isAlone !== true };
+      const host = { onPosition: go, onMarks: (marks: Marks) => report("marks", marks), onGoOn: () => tell({ type: "go_on" }), ask: line.ask, hasWhole: model.isAlone !== true };
       view = createDebugger(root, trace, model.get("position"), host);
     }
     showMarks();
@@ -113,13 +110,8 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   }
 
   function go(to: number): void {
-    position.later(to);
+    report("position", to);
     restAt(to);
-  }
-
-  function goOn(): void {
-    position.flush();
-    tell({ type: "go_on" });
   }
 
   /** Tells the kernel, if there is one. */
@@ -166,7 +158,6 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   const listeners = Object.entries({
     "change:trace": () => {
       // A position in the document before means nothing in this one.
-      position.cancel();
       ahead = null;
       restAt(model.get("position"));
       void showTrace();
@@ -202,35 +193,9 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     turn++;
     for (const [name, listener] of listeners) model.off(name, listener);
     clearTimeout(rest);
-    position.cancel();
     lost.dispose();
     view?.dispose();
   };
-}
-
-/** Calls with the latest value, at most once a frame: stepping never waits for the kernel. */
-function onceAFrame(act: (value: number) => void) {
-  let frame = 0;
-  let latest = 0;
-
-  function cancel(): void {
-    cancelAnimationFrame(frame);
-    frame = 0;
-  }
-
-  /** What waits for its frame does so no more. */
-  function flush(): void {
-    if (frame === 0) return;
-    cancel();
-    act(latest);
-  }
-
-  function later(value: number): void {
-    latest = value;
-    if (frame === 0) frame = requestAnimationFrame(flush);
-  }
-
-  return { later, flush, cancel };
 }
 
 export default { render };
