@@ -3,7 +3,7 @@
 import { createLine, type Reply } from "./model/answers/asking";
 import { parseTrace } from "./model/document/parse";
 import { mismatch } from "./model/schema/protocol";
-import { allLines } from "./model/recording/lines";
+import { allLines } from "./model/recording/lookup";
 import type { Marks } from "./model/schema";
 import { messageOf, readMarks } from "./model/schema/reader";
 import { element } from "./views/elements/dom";

@@ -5,10 +5,9 @@
 
 import { shortName } from "../formula/steps";
 import { forwardLine } from "../model/recording/cursor";
-import { linesById, linesNamed, netOf, original, subnetOf, subnetsById } from "../model/recording/lines";
+import { beginOf, endOf, eventAt, lengthOf, linesById, linesNamed, memoized, netOf, original, subnetOf, subnetsById } from "../model/recording/lookup";
 import { blobOf, gradientsOf, isComplete, isComputed, numbersOf, valueOf, type Place } from "../model/recording/values";
 import type { Contribution, Ledger, Line, Trace, TraceEvent } from "../model/schema";
-import { beginOf, endOf, eventAt, lengthOf, memoized } from "../model/recording/lookup";
 
 /** A question about the event that comes next; code stands between backticks. */
 export type Question = { ask: string; line: Line | null } & ({ kind: "choice"; choices: string[]; right: number } | { kind: "numbers"; right: number[] });

@@ -6,7 +6,7 @@ import { chainAt } from "../../src/lesson/chain";
 import { isRight, ledgerAt, Lesson, numbersIn, questionBefore, type Question } from "../../src/lesson/lesson";
 import { looseWires, severalAt, toldAt, wiresBetween, type Wire } from "../../src/lesson/wires";
 import { forwardRun, gradientsOf, numbersOf } from "../../src/model/recording/values";
-import { linesById } from "../../src/model/recording/lines";
+import { linesById } from "../../src/model/recording/lookup";
 import type { Ledger, Line, Trace, TraceEvent, Value } from "../../src/model/schema";
 import { overlaps, pointsOf, taking } from "../../src/views/graph/labels";
 import { matrix, NO_ROW, residualTrace } from "../fixture";

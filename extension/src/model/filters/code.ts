@@ -2,8 +2,7 @@
 // `Session.code`.
 
 import { currentEvent, forwardLine, placesOf } from "../recording/cursor";
-import { bare, forwardOf, linesById, linesNamed, subnetOf, subnetsById } from "../recording/lines";
-import { endOf, memoized } from "../recording/lookup";
+import { bare, endOf, forwardOf, linesById, linesNamed, memoized, subnetOf, subnetsById } from "../recording/lookup";
 import { gradientsOf, valueAt } from "../recording/values";
 import type { CodeLine, Line, Scalar, Trace, Value } from "../schema";
 

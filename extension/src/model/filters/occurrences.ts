@@ -4,8 +4,7 @@
 // The rows of a recording: what each event writes, or else is about, and what conditions find in them.
 
 import { currentEvent, occursAt, pathOf } from "../recording/cursor";
-import { allLines, bare, linesById } from "../recording/lines";
-import { addTo, beginOf, behind, memoized, memoizedByText } from "../recording/lookup";
+import { addTo, allLines, bare, beginOf, behind, linesById, memoized, memoizedByText } from "../recording/lookup";
 import { loopAround, valueOf } from "../recording/values";
 import { KINDS, type Trace, type TraceEvent, type Value } from "../schema";
 import { blobOf, ConditionError, evaluate, mentioned, nameOf, parse, shown, truth, type Context, type Field, type Node, type Result } from "./conditions/conditions";

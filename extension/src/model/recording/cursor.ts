@@ -5,8 +5,7 @@
 // EnteredSubnet opens a nested net that its LeftSubnet closes; a net in which the recording stops stays open.
 
 import type { Frame, Line, Names, Narration, Subnet, Trace, TraceEvent } from "../schema";
-import { allLines, forwardId, isObstacle, linesNamed, subnetsById } from "./lines";
-import { beginOf, behind, endOf, eventAt, lengthOf, memoized, outward } from "./lookup";
+import { allLines, beginOf, behind, endOf, eventAt, forwardId, isObstacle, lengthOf, linesNamed, memoized, outward, subnetsById } from "./lookup";
 
 /** A stay in a nested net. */
 interface Stay {

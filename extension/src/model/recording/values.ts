@@ -3,8 +3,7 @@
 
 import type { Frame, Line, Scalar, Trace, TraceEvent, Value } from "../schema";
 import { placesOf, runsAround } from "./cursor";
-import { bare, subnetsById } from "./lines";
-import { addTo, beginOf, eventAt, memoized, memoizedByText, outward } from "./lookup";
+import { addTo, bare, beginOf, eventAt, memoized, memoizedByText, outward, subnetsById } from "./lookup";
 
 /** A blob version, the nested net that it belongs to, and the run that is meant; null: the outermost net. */
 export interface Place {

@@ -2,8 +2,7 @@
 // same drawing in another way. Clusters open in it: operators that run nested nets, and groups.
 
 import { currentEvent, linesAbout } from "../../model/recording/cursor";
-import { allLines, drawnAs, groupOfNode, groupsOf, linesById, subnetOf, subnetsById } from "../../model/recording/lines";
-import { outward } from "../../model/recording/lookup";
+import { allLines, drawnAs, groupOfNode, groupsOf, linesById, outward, subnetOf, subnetsById } from "../../model/recording/lookup";
 import type { BreakpointEntry, Trace } from "../../model/schema";
 import { element, svgElement } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";

@@ -1,7 +1,6 @@
 // The graph's pane: the drawing, or the table of the operators, and what is done to them: zoom, search, focus.
 
-import { allLines, forwardOf, linesById, netOf, numberOf, subnetOf } from "../../model/recording/lines";
-import { addTo } from "../../model/recording/lookup";
+import { addTo, allLines, forwardOf, linesById, netOf, numberOf, subnetOf } from "../../model/recording/lookup";
 import type { BreakpointEntry, Line, Trace } from "../../model/schema";
 import { messageOf } from "../../model/schema/reader";
 import { button, element, iconButton, ICONS, leave } from "../elements/dom";

@@ -4,8 +4,7 @@
 // that is free.
 
 import { isSeveral, looseWires, severalAt, toldAt, wiresBetween, type Several, type Told, type Wire } from "../../lesson/wires";
-import { groupOfNode, groupsOf, linesById, netOf, subnetOf } from "../../model/recording/lines";
-import { addTo, lengthOf } from "../../model/recording/lookup";
+import { addTo, groupOfNode, groupsOf, lengthOf, linesById, netOf, subnetOf } from "../../model/recording/lookup";
 import { elementsOf } from "../../model/recording/values";
 import type { Line, Trace } from "../../model/schema";
 import { DIGITS, glance, NOT_COMPUTED, NOT_YET, NOT_YET_IN_SHORT, quantity } from "../elements/numbers";

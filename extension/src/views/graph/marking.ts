@@ -3,8 +3,7 @@
 
 import { breakpointsAt } from "../../model/filters/marks";
 import { currentEvent, faultAt, forwardLine, hasRun, isStale, linesAbout, lineState, type LineState } from "../../model/recording/cursor";
-import { allLines, groupOfNode, groupsAround, groupsOf, linesNamed, type Group } from "../../model/recording/lines";
-import { addTo, behind } from "../../model/recording/lookup";
+import { addTo, allLines, behind, type Group, groupOfNode, groupsAround, groupsOf, linesNamed } from "../../model/recording/lookup";
 import type { BreakpointEntry, Line, Trace } from "../../model/schema";
 import { svgElement } from "../elements/dom";
 import { isSum } from "../elements/kinds";

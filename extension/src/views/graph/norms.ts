@@ -3,8 +3,7 @@
 
 import { gradientAt, normOf } from "../../model/filters/code";
 import { forwardLine } from "../../model/recording/cursor";
-import { groupsAround, groupsOf, subnetOf } from "../../model/recording/lines";
-import { endOf, memoized, memoizedByText } from "../../model/recording/lookup";
+import { endOf, groupsAround, groupsOf, memoized, memoizedByText, subnetOf } from "../../model/recording/lookup";
 import { blobOf } from "../../model/recording/values";
 import type { Line, Scalar, Trace } from "../../model/schema";
 import { svgElement } from "../elements/dom";

@@ -3,8 +3,7 @@
 import { isMade, lastTold } from "../../lesson/lesson";
 import { gradientAt, gradientOf } from "../../model/filters/code";
 import { currentEvent, forwardLine, hasRun } from "../../model/recording/cursor";
-import { subnetOf } from "../../model/recording/lines";
-import { addTo } from "../../model/recording/lookup";
+import { addTo, subnetOf } from "../../model/recording/lookup";
 import type { Line, Scalar, Trace } from "../../model/schema";
 import { NOT_COMPUTED, NOT_YET_IN_SHORT, quantity } from "../elements/numbers";
 import { button, element, version, type Child } from "../elements/dom";

@@ -3,7 +3,7 @@
 import { lastTold, type Lesson } from "../../lesson/lesson";
 import type { Answers, Problem } from "../../model/answers/asking";
 import { currentEvent, faultAt, forwardLine, lineState, namesAt, textsOf } from "../../model/recording/cursor";
-import { linesById, netOf, subnetOf } from "../../model/recording/lines";
+import { linesById, netOf, subnetOf } from "../../model/recording/lookup";
 import { isComputed, roundsOf, type Place, type Round } from "../../model/recording/values";
 import type { Line, Merge, Trace } from "../../model/schema";
 import { createTabs } from "../elements/controls";

@@ -1,7 +1,7 @@
 // The rule that gave an operator its gradient: where it is written, and its text.
 
 import { ruleOf } from "../../model/filters/code";
-import { forwardOf } from "../../model/recording/lines";
+import { forwardOf } from "../../model/recording/lookup";
 import type { Line, Trace } from "../../model/schema";
 import { element } from "../elements/dom";
 

@@ -4,7 +4,7 @@
 import { calledIn, codeOf, codesAt, gradientAt, greatestNorm, normOf, placeOf, type Called } from "../../model/filters/code";
 import { toggledOn } from "../../model/filters/marks";
 import { currentEvent } from "../../model/recording/cursor";
-import { linesById } from "../../model/recording/lines";
+import { linesById } from "../../model/recording/lookup";
 import type { BreakpointEntry, CodeLine, Trace, TraceEvent } from "../../model/schema";
 import { button, element, type Child } from "../elements/dom";
 import { isSum } from "../elements/kinds";

@@ -1,8 +1,7 @@
 // The program as text in SSA form: the forward net and, below it, the backward pass as it grows.
 
 import { crumbs, currentEvent, isRefused, linesAbout, linesMade } from "../../model/recording/cursor";
-import { linesById, subnetOf, subnetsById } from "../../model/recording/lines";
-import { endOf } from "../../model/recording/lookup";
+import { endOf, linesById, subnetOf, subnetsById } from "../../model/recording/lookup";
 import { roundText } from "../../model/recording/values";
 import type { BreakpointEntry, Line, Subnet, Trace } from "../../model/schema";
 import { element } from "../elements/dom";

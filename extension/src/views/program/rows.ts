@@ -3,7 +3,7 @@
 
 import { breakpointsAt } from "../../model/filters/marks";
 import { faultAt, formAt, hasRun, isStale, lineState, STATES } from "../../model/recording/cursor";
-import { isObstacle, reason, subnetsById } from "../../model/recording/lines";
+import { isObstacle, reason, subnetsById } from "../../model/recording/lookup";
 import type { BreakpointEntry, Line, Subnet, Trace } from "../../model/schema";
 import { element, version, type Child } from "../elements/dom";
 import { count } from "../elements/numbers";

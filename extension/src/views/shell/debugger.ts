@@ -4,7 +4,7 @@ import { Lesson } from "../../lesson/lesson";
 import { createAnswers, onReply, problemIn, type Answers, type Ask, type Verb } from "../../model/answers/asking";
 import { continueFrom, marksOf, reverseContinueFrom, sameMarks, stopAt, toggledAt } from "../../model/filters/marks";
 import { backOver, clamp, currentEvent, forwardLine, into, otherClock, otherIteration, out, over, touchedLines } from "../../model/recording/cursor";
-import { linesById } from "../../model/recording/lines";
+import { beginOf, endOf, lengthOf, linesById } from "../../model/recording/lookup";
 import type { CodeLine, Marks, Trace } from "../../model/schema";
 import { element } from "../elements/dom";
 import type { Navigation, Performed, Verbs } from "../elements/navigation";
@@ -20,7 +20,6 @@ import { act, helpCard, keepShortcutsAway, type Commands } from "./keys";
 import { INSERT, type Insert } from "./notices";
 import { createPaneTabs, type Pane } from "./panes";
 import { createToolbar } from "./toolbar";
-import { beginOf, endOf, lengthOf } from "../../model/recording/lookup";
 
 export interface Host {
   /** The person moved to another position in this view. Not called for `setPosition`. */

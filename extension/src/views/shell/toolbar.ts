@@ -1,11 +1,10 @@
 // The toolbar: few, labelled buttons, "run to", and where we are.
 
-import { reason } from "../../model/recording/lines";
+import { lengthOf, reason } from "../../model/recording/lookup";
 import type { Trace } from "../../model/schema";
 import { createChoice, createMenu, textField } from "../elements/controls";
 import { button, element, icon, leave, type Child } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
-import { lengthOf } from "../../model/recording/lookup";
 
 /** More suggestions than this help nobody and slow the list down. */
 const SUGGESTIONS = 300;

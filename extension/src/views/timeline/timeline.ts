@@ -2,8 +2,7 @@
 // moves it.
 
 import { currentEvent, placesOf } from "../../model/recording/cursor";
-import { linesById } from "../../model/recording/lines";
-import { beginOf, behind, endOf, lengthOf } from "../../model/recording/lookup";
+import { beginOf, behind, endOf, lengthOf, linesById } from "../../model/recording/lookup";
 import type { Trace } from "../../model/schema";
 import { element, svgElement } from "../elements/dom";
 import { labelOf, LOOKS, mark } from "../elements/kinds";

@@ -2,7 +2,7 @@
 // meaning stand in gradviz/debugger/steering/conditions/__init__.py; tests/debugger/steering/conditions/table.json holds both
 // readers to them.
 
-import { bare } from "../../recording/lines";
+import { bare } from "../../recording/lookup";
 import { meant } from "./meant";
 import { DEEPEST, FIELDS, FUNCTIONS, LONGEST, NAMES, STATISTICS, THINGS, type Type } from "./language.gen";
 
