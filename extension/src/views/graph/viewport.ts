@@ -4,7 +4,6 @@
 
 import { element } from "../elements/dom";
 import { createCulling } from "./culling";
-import { drag } from "./drag";
 import type { Span } from "./drawing/levels";
 import type { Drawing } from "./drawing/svg";
 import { createOverview, WIDTH } from "./overview";
@@ -278,4 +277,24 @@ function inward(low: number, high: number, from: number, to: number): number {
 function filling(low: number, high: number, from: number, to: number): number {
   if (high - low <= to - from) return 0;
   return Math.max(low - from, 0) + Math.min(high - to, 0);
+}
+
+/** Reports how far the pointer moved while it is down. A press that moves less than 4 pixels stays a click. */
+function drag(pane: HTMLElement, moved: (right: number, down: number) => void): void {
+  let last: { x: number; y: number } | null = null;
+  pane.addEventListener("pointerdown", (event) => {
+    last = event.button === 0 ? { x: event.clientX, y: event.clientY } : null;
+  });
+  pane.addEventListener("pointermove", (event) => {
+    if (!last || event.buttons === 0) return;
+    const step = { x: event.clientX - last.x, y: event.clientY - last.y };
+    if (!pane.hasPointerCapture(event.pointerId)) {
+      if (Math.hypot(step.x, step.y) < 4) return;
+      pane.setPointerCapture(event.pointerId);
+    }
+    last = { x: event.clientX, y: event.clientY };
+    moved(step.x, step.y);
+  });
+  pane.addEventListener("pointerup", () => (last = null));
+  pane.addEventListener("pointercancel", () => (last = null));
 }

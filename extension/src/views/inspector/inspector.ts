@@ -13,9 +13,8 @@ import { createBreakpoints, watchCards, watchForm } from "./marks";
 import { ledgerCard, ledgerList, ledgersFor, mergeCard, mergeFor } from "./ledger";
 import { answerCard, changesSince, checkCards, pathsCard, singleCard, shownReply, versionsCards, whyCards } from "./questions";
 import { roundChoice } from "./rounds";
-import { ruleCard, type Chosen as ChosenOfRule } from "./rule";
 import { stateCards } from "./state";
-import { blobChoice, valueCard, type Corner, type Seen } from "./value";
+import { blobChoice, ruleCard, valueCard, type ChosenOfRule, type Corner, type Seen } from "./value";
 
 const TABS = ["Value", "Ledger", "Why", "Versions", "Check", "State", "Breakpoints", "Watch"] as const;
 type Tab = (typeof TABS)[number];
