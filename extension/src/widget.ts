@@ -16,11 +16,8 @@ export interface State {
   trace: string;
   position: number;
   marks: Marks | null;
-  /** The id of the session. */
   session?: string;
-  /** What Python speaks. */
   protocol?: number;
-  /** Whether a cell waits at the session. */
   waits?: boolean;
   /** The name of this page for what is told from it, and how often that was; they are not in Python. */
   page?: string;
@@ -43,7 +40,6 @@ export interface Model {
   set<K extends keyof State>(name: K, value: State[K]): void;
   on(name: string, listener: (content?: unknown) => void): void;
   off(name: string, listener: (content?: unknown) => void): void;
-  /** Sends a message to the kernel. */
   send(message: Record<string, unknown>): void;
   /** Whether there is no kernel: nobody has more than the document. */
   isAlone?: boolean;
@@ -114,7 +110,6 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     restAt(to);
   }
 
-  /** Tells the kernel, if there is one. */
   function tell(message: Record<string, unknown>): void {
     if (model.isAlone || lost.isLost) return;
     try {

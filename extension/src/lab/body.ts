@@ -20,7 +20,6 @@ export class DebuggerBody extends Widget {
     this.addClass("gradviz-lab-Body");
   }
 
-  /** Shows a trace at a position. */
   debug(trace: Trace, position: number): void {
     if (this.view === null) this.build(trace, position);
     else this.view.setTrace(trace, position);

@@ -23,7 +23,6 @@ export interface Session {
   readonly trace: Trace;
   position: number;
   marks: Marks;
-  /** Whether a cell waits at it. */
   waits: boolean;
 }
 

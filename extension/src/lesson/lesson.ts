@@ -215,7 +215,6 @@ export class Lesson {
     return Math.min(endOf(trace) + 1, lengthOf(trace));
   }
 
-  /** Where a step back leads to. */
   previous(trace: Trace, position: number): number {
     if (!this.isByNumbers(trace)) return position - 1;
     for (let at = position - 2; at >= beginOf(trace); at--) if (isNumber(trace, at)) return at + 1;
@@ -226,7 +225,6 @@ export class Lesson {
     return this.isOn && this.course === "Numbers first" && hasNumbers(trace);
   }
 
-  /** The prediction for the step from a position. */
   predictedAt(position: number): Prediction | null {
     return this.pending?.position === position ? this.pending.prediction : null;
   }

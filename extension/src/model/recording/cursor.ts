@@ -45,7 +45,6 @@ export const placesOf = memoized((trace) => {
   });
   return {
     at: (position: number): Stay | null => open[position - begin] ?? null,
-    /** The stay in a run. */
     of: (frame: number): Stay | undefined => stays.get(frame),
     /** The events of the group of an event; undefined: there is no such event. */
     group: (number: number) => groups.get(eventAt(trace, number)?.group ?? -1),

@@ -104,7 +104,6 @@ export function createOpening(tree: Tree) {
       for (const cluster of here) byPosition.add(cluster);
       settle();
     },
-    /** The person opens or closes a cluster. */
     toggle(cluster: string) {
       if (open.has(cluster)) {
         byHand.delete(cluster);
@@ -113,7 +112,6 @@ export function createOpening(tree: Tree) {
       } else openByHand(cluster);
       settle();
     },
-    /** The person wants to see what is in a cluster. */
     show(cluster: string) {
       for (const one of clustersFrom(tree, cluster)) {
         closed.delete(one);
@@ -301,12 +299,10 @@ export function createCanvas(trace: Trace, source: Source, whole: () => Source, 
     viewport,
     show,
     select,
-    /** Marks the groups in which breakpoints stand. */
     mark(entries: readonly BreakpointEntry[]) {
       breakpoints = entries;
       picture.marking.mark(entries);
     },
-    /** Opens what a line lies in. */
     reveal(line: string) {
       const cluster = clusters.holding(line);
       if (cluster === null || picture.marking.node(line)) return;
@@ -326,14 +322,12 @@ export function createCanvas(trace: Trace, source: Source, whole: () => Source, 
       if (node) viewport.follow([node]);
       if (!source.isFixed) viewport.begin();
     },
-    /** Shows what the wires carry, or takes it away. */
     teach(isOn: boolean) {
       if (isOn === isTaught) return;
       isTaught = isOn;
       viewport.follow(redraw([]));
       viewport.begin();
     },
-    /** Shows the drawing with its plumbing, or without it again. */
     plumb(isWhole: boolean) {
       const event = currentEvent(trace, shown);
       ({ source, drawn, clusters, opening } = isWhole ? variant(trace, whole(), true) : folded);

@@ -246,7 +246,6 @@ export function labelled(trace: Trace, { svg, byId }: Drawing) {
         if (isShown) tell(trace, label, known, position);
       }
     },
-    /** How many labels have no place. */
     placeless: planned.filter((label) => !chosen.get(label)).length,
   };
 }

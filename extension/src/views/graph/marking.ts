@@ -74,7 +74,6 @@ export function createMarking(trace: Trace, drawing: Drawing, drawnAs: (id: stri
     node: (line: string) => nodes.get(drawnAs(line))?.element ?? groups.node(line),
     /** The node of a line or a group or, where that is in closed groups, of the innermost group that is drawn. */
     seen: (line: string) => nodes.get(drawnAs(line))?.element ?? groups.node(line) ?? groupsAround(groupsOf(trace), line).map(({ id }) => groups.node(id)).find(Boolean),
-    /** Marks the groups in which lines have breakpoints. */
     mark: groups.mark,
   };
 }

@@ -87,7 +87,6 @@ export function createViewport(drawing: Pictured) {
     if (scale > 0 && pane.clientHeight > 0) cullAt(edge(), pane.clientHeight);
   }
 
-  /** Tells the overview which part is in view. */
   function frame(): void {
     if (scale > 0) overview.frame({ x: (pane.scrollLeft - pane.clientWidth) / scale, y: upper + edge(), width: room() / scale, height: pane.clientHeight / scale });
   }
@@ -242,7 +241,6 @@ export function createViewport(drawing: Pictured) {
     follow: (elements: Element[]) => follow(elements, elements),
     step,
     replace,
-    /** Text as large as a projector needs it, or as a screen does. */
     enlarge(isFar: boolean) {
       if (readable === (isFar ? FAR : NEAR) / TEXT) return;
       readable = (isFar ? FAR : NEAR) / TEXT;

@@ -175,7 +175,6 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
     };
   }
 
-  /** Shows numbers as a table or as a heat map, whichever they were not. */
   function toggleTable(): void {
     if ((chosen.tab ?? "Value") === "Value") chosen.areNumbersInTable = !chosen.areNumbersInTable;
     else chosen.tab = "Value";
@@ -212,11 +211,9 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
 
   return {
     element: pane,
-    /** Shows the breakpoints and watches that there are. */
     mark: () => (chosen.tab === "Breakpoints" || chosen.tab === "Watch") && redraw(),
     open,
     toggleTable,
-    /** A lesson began or ended. */
     teach: draw,
     /** The blob that is shown, or would be in the Value tab. */
     blob: () => inFocus(blobs()),

@@ -231,7 +231,6 @@ function contents(trace: Trace, frame: number): HTMLElement {
 
 /** What the person chose of the rule. */
 export interface ChosenOfRule {
-  /** Whether the text of rules is shown. */
   isRuleOpen: boolean;
 }
 

@@ -258,7 +258,6 @@ export function createProgram(trace: Trace, navigation: Navigation) {
     setOpen(owner, true);
   }
 
-  /** Marks the lines at which breakpoints stand. */
   function mark(breakpoints: readonly BreakpointEntry[]): void {
     shared.breakpoints = breakpoints;
     for (const section of both) section.mark();

@@ -49,7 +49,6 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
   let at = inside(trace, position);
   let marks = marksOf(trace);
   let panes: Panes;
-  /** Whether a cell waits at the session. */
   let waits = false;
   /** Of the move that led here, if it was made elsewhere: it can be another part that is shown then. */
   let said = "";
@@ -214,15 +213,12 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
     get position() {
       return at;
     },
-    /** How many events the recording has. */
     get length() {
       return lengthOf(trace);
     },
     /** Moves to a position, clamped to 0..number of events. */
     setPosition: (to: number) => move(to, false),
-    /** Shows other breakpoints and watches. */
     setMarks: (next: Marks) => setMarks(next, false),
-    /** Shows whether a cell waits at the session. */
     setWait,
     get waits() {
       return waits;
@@ -262,7 +258,6 @@ function inside(trace: Trace, position: number): number {
 interface Chosen extends ChosenOfInspector, ChosenOfText {
   /** Whether the operators stand in a table and not in a graph. */
   areOperatorsInTable: boolean;
-  /** Whether the graph is as large as a projector needs it. */
   isProjected: boolean;
   /** Which pane is seen where there is no room for all. */
   pane: Pane | null;
@@ -299,7 +294,6 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
     for (const view of [toolbar, timeline, crumbs, program, inspector, predict, formula, narration, graph]) view.show(position, lines);
   }
 
-  /** Shows the breakpoints and watches that there are. */
   function mark(): void {
     for (const view of [program, graph]) view.mark(navigation.marks().breakpoints);
     inspector.mark();
@@ -372,7 +366,6 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
     },
   };
 
-  /** Shows a line of the user's code. */
   function code(line: CodeLine): void {
     body.show("Code");
     program.code(line);

@@ -24,7 +24,6 @@ export function createLostNotice(host: HTMLElement, lost: () => void) {
   const notice = element("div", { class: "gv-lost", role: "status" });
   let isLost = false;
 
-  /** The kernel is lost. */
   function tell(): void {
     isLost = true;
     notice.textContent = WORDS;
@@ -59,7 +58,6 @@ export function createPatience(host: HTMLElement, characters: number) {
       if (!notice.isConnected) host.prepend(notice);
       await painted();
     },
-    /** Takes the text away. */
     end: () => notice.remove(),
   };
 }
