@@ -106,16 +106,13 @@ function ranAt(trace: Trace, maker: Line): number {
   return trace.schedule !== null && maker.role === "forward" ? maker.made : (maker.ran ?? 0);
 }
 
-const runKey = (subnet: string, around: number | null, iteration: number | null, isBackward: boolean): string => JSON.stringify([subnet, around, iteration, isBackward]);
-const runs = memoized((trace) => new Map(trace.frames.map((run, number) => [runKey(run.subnet, run.around, run.iteration, run.is_backward), number])));
-
 /** The run forward that a run of a backward pass goes back through: a loop goes through its last iteration first. */
 export function forwardRun(trace: Trace, frame: number): number | null {
   let around: number | null = null;
   for (const run of runsAround(trace, frame).reverse()) {
     const iteration = run.is_backward && run.iteration !== null ? forwardIteration(run) : run.iteration;
-    const forward = runs(trace).get(runKey(run.subnet, around, iteration, false));
-    if (forward === undefined) return null;
+    const forward = trace.frames.findIndex((one) => !one.is_backward && one.subnet === run.subnet && one.around === around && one.iteration === iteration);
+    if (forward < 0) return null;
     around = forward;
   }
   return around;

@@ -23,8 +23,6 @@ const MARGIN = 4;
 
 type Pictured = Pick<Drawing, "svg" | "parts">;
 
-export type Viewport = ReturnType<typeof createViewport>;
-
 export function createViewport(drawing: Pictured) {
   const pane = element("div", { class: "gv-window" });
   const overview = createOverview((x, y) => put(beside(x), y, room() / 2, pane.clientHeight / 2));

@@ -17,8 +17,6 @@ export type Insert = CustomEvent<{ cells: unknown[] }>;
 
 const WORDS = "The kernel behind this is gone. Stepping goes on, over what was recorded; code in cells does not follow.";
 
-export type LostNotice = ReturnType<typeof createLostNotice>;
-
 /** A notice that speaks when `tell` is called, or the event happens inside of `host`; `lost` hears of it. */
 export function createLostNotice(host: HTMLElement, lost: () => void) {
   const notice = element("div", { class: "gv-lost", role: "status" });
