@@ -9,7 +9,7 @@ import { messageOf, readMarks } from "./model/schema/reader";
 import { element } from "./views/elements/dom";
 import { counted } from "./views/elements/numbers";
 import { createDebugger, type DebuggerView } from "./views/shell/debugger";
-import { createLostNotice, createPatience, RESTED, type Patience, type Rested } from "./views/shell/notices";
+import { createPatience, KERNEL_LOST, LOST, RESTED, type Patience, type Rested } from "./views/shell/notices";
 
 /** What the model holds: the traits of the same names in Python. */
 export interface State {
@@ -46,14 +46,13 @@ export interface Model {
 }
 
 function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
-  const lost = createLostNotice(el, () => {
-    line.cut();
-    showWait();
-  });
+  let isLost = false;
+  /** An empty line of text until the kernel is lost. */
+  const notice = element("div", { class: "gv-lost", role: "status" });
   /** Where this view went with its last turn, as long as the kernel may not have heard of it. */
   let ahead: { position: number; turn: number } | null = null;
   const line = createLine((message) => {
-    if (lost.isLost) throw new Error("the kernel is gone");
+    if (isLost) throw new Error("the kernel is gone");
     model.send(message);
   });
   const differs = element("div", { class: "gv-lost", role: "status" }, model.isAlone ? "" : mismatch("widget", model.get("protocol")));
@@ -96,7 +95,7 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     if (view) view.setTrace(trace, model.get("position"));
     else {
       const root = element("div");
-      el.replaceChildren(lost.element, differs, root);
+      el.replaceChildren(notice, differs, root);
       const host = { onPosition: go, onMarks: (marks: Marks) => report("marks", marks), onGoOn: () => tell({ type: "go_on" }), ask: line.ask, hasWhole: model.isAlone !== true };
       view = createDebugger(root, trace, model.get("position"), host);
     }
@@ -111,20 +110,27 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   }
 
   function tell(message: Record<string, unknown>): void {
-    if (model.isAlone || lost.isLost) return;
+    if (model.isAlone || isLost) return;
     try {
       model.send(message);
     } catch {
       // What is shown was recorded: stepping goes on without a kernel.
-      lost.tell();
+      lose();
     }
+  }
+
+  function lose(): void {
+    isLost = true;
+    notice.textContent = LOST;
+    line.cut();
+    showWait();
   }
 
   /** What was changed here: other views of this model hear it at once, the kernel and other pages by a message. */
   function report<K extends keyof State>(name: K, value: State[K]): void {
     const turn = (model.get("turn") ?? 0) + 1;
     model.set("turn", turn);
-    if (name === "position" && !model.isAlone && !lost.isLost) ahead = { position: value as number, turn };
+    if (name === "position" && !model.isAlone && !isLost) ahead = { position: value as number, turn };
     model.set(name, value);
     tell({ type: "change", by: page, turn, session: model.get("session"), state: { [name]: value } });
   }
@@ -141,7 +147,7 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   }
 
   function showWait(): void {
-    view?.setWait(!lost.isLost && model.get("waits") === true);
+    view?.setWait(!isLost && model.get("waits") === true);
   }
 
   /** Where a kernel tells them; else they are those of the document. */
@@ -183,12 +189,13 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     },
   });
   for (const [name, listener] of listeners) model.on(name, listener);
+  el.addEventListener(KERNEL_LOST, lose);
   void showTrace();
   return () => {
     turn++;
     for (const [name, listener] of listeners) model.off(name, listener);
     clearTimeout(rest);
-    lost.dispose();
+    el.removeEventListener(KERNEL_LOST, lose);
     view?.dispose();
   };
 }
