@@ -3,24 +3,21 @@
 import { createLine, type Reply } from "./model/answers/asking";
 import { parseTrace } from "./model/document/parse";
 import { mismatch } from "./model/schema/protocol";
-import { allLines } from "./model/recording/lines";
+import { allLines } from "./model/recording/lookup";
 import type { Marks } from "./model/schema";
 import { messageOf, readMarks } from "./model/schema/reader";
 import { element } from "./views/elements/dom";
 import { counted } from "./views/elements/numbers";
 import { createDebugger, type DebuggerView } from "./views/shell/debugger";
-import { createLostNotice, createPatience, RESTED, type Patience, type Rested } from "./views/shell/notices";
+import { createPatience, KERNEL_LOST, LOST, RESTED, type Patience, type Rested } from "./views/shell/notices";
 
 /** What the model holds: the traits of the same names in Python. */
 export interface State {
   trace: string;
   position: number;
   marks: Marks | null;
-  /** The id of the session. */
   session?: string;
-  /** What Python speaks. */
   protocol?: number;
-  /** Whether a cell waits at the session. */
   waits?: boolean;
   /** The name of this page for what is told from it, and how often that was; they are not in Python. */
   page?: string;
@@ -43,24 +40,19 @@ export interface Model {
   set<K extends keyof State>(name: K, value: State[K]): void;
   on(name: string, listener: (content?: unknown) => void): void;
   off(name: string, listener: (content?: unknown) => void): void;
-  /** Sends a message to the kernel. */
   send(message: Record<string, unknown>): void;
   /** Whether there is no kernel: nobody has more than the document. */
   isAlone?: boolean;
 }
 
 function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
-  const lost = createLostNotice(el, () => {
-    line.cut();
-    showWait();
-  });
-  const position = onceAFrame((to: number) => report("position", to));
+  let isLost = false;
+  /** An empty line of text until the kernel is lost. */
+  const notice = element("div", { class: "gv-lost", role: "status" });
   /** Where this view went with its last turn, as long as the kernel may not have heard of it. */
   let ahead: { position: number; turn: number } | null = null;
   const line = createLine((message) => {
-    // Whatever is asked comes behind the steps that led there.
-    position.flush();
-    if (lost.isLost) throw new Error("the kernel is gone");
+    if (isLost) throw new Error("the kernel is gone");
     model.send(message);
   });
   const differs = element("div", { class: "gv-lost", role: "status" }, model.isAlone ? "" : mismatch("widget", model.get("protocol")));
@@ -103,8 +95,8 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     if (view) view.setTrace(trace, model.get("position"));
     else {
       const root = element("div");
-      el.replaceChildren(lost.element, differs, root);
-      const host = { onPosition: go, onMarks: (marks: Marks) => report("marks", marks), onGoOn: goOn, ask: line.ask, hasWhole: model.isAlone !== true };
+      el.replaceChildren(notice, differs, root);
+      const host = { onPosition: go, onMarks: (marks: Marks) => report("marks", marks), onGoOn: () => tell({ type: "go_on" }), ask: line.ask, hasWhole: model.isAlone !== true };
       view = createDebugger(root, trace, model.get("position"), host);
     }
     showMarks();
@@ -113,31 +105,32 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   }
 
   function go(to: number): void {
-    position.later(to);
+    report("position", to);
     restAt(to);
   }
 
-  function goOn(): void {
-    position.flush();
-    tell({ type: "go_on" });
-  }
-
-  /** Tells the kernel, if there is one. */
   function tell(message: Record<string, unknown>): void {
-    if (model.isAlone || lost.isLost) return;
+    if (model.isAlone || isLost) return;
     try {
       model.send(message);
     } catch {
       // What is shown was recorded: stepping goes on without a kernel.
-      lost.tell();
+      lose();
     }
+  }
+
+  function lose(): void {
+    isLost = true;
+    notice.textContent = LOST;
+    line.cut();
+    showWait();
   }
 
   /** What was changed here: other views of this model hear it at once, the kernel and other pages by a message. */
   function report<K extends keyof State>(name: K, value: State[K]): void {
     const turn = (model.get("turn") ?? 0) + 1;
     model.set("turn", turn);
-    if (name === "position" && !model.isAlone && !lost.isLost) ahead = { position: value as number, turn };
+    if (name === "position" && !model.isAlone && !isLost) ahead = { position: value as number, turn };
     model.set(name, value);
     tell({ type: "change", by: page, turn, session: model.get("session"), state: { [name]: value } });
   }
@@ -154,7 +147,7 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   }
 
   function showWait(): void {
-    view?.setWait(!lost.isLost && model.get("waits") === true);
+    view?.setWait(!isLost && model.get("waits") === true);
   }
 
   /** Where a kernel tells them; else they are those of the document. */
@@ -166,7 +159,6 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   const listeners = Object.entries({
     "change:trace": () => {
       // A position in the document before means nothing in this one.
-      position.cancel();
       ahead = null;
       restAt(model.get("position"));
       void showTrace();
@@ -197,40 +189,15 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     },
   });
   for (const [name, listener] of listeners) model.on(name, listener);
+  el.addEventListener(KERNEL_LOST, lose);
   void showTrace();
   return () => {
     turn++;
     for (const [name, listener] of listeners) model.off(name, listener);
     clearTimeout(rest);
-    position.cancel();
-    lost.dispose();
+    el.removeEventListener(KERNEL_LOST, lose);
     view?.dispose();
   };
-}
-
-/** Calls with the latest value, at most once a frame: stepping never waits for the kernel. */
-function onceAFrame(act: (value: number) => void) {
-  let frame = 0;
-  let latest = 0;
-
-  function cancel(): void {
-    cancelAnimationFrame(frame);
-    frame = 0;
-  }
-
-  /** What waits for its frame does so no more. */
-  function flush(): void {
-    if (frame === 0) return;
-    cancel();
-    act(latest);
-  }
-
-  function later(value: number): void {
-    latest = value;
-    if (frame === 0) frame = requestAnimationFrame(flush);
-  }
-
-  return { later, flush, cancel };
 }
 
 export default { render };

@@ -2,8 +2,7 @@
 
 import { currentEvent, forwardLine, namesAt } from "../model/recording/cursor";
 import { blobOf } from "../model/recording/values";
-import { allLines, bare, forwardOf, innerWords, linesById, linesNamed, original, subnetOf } from "../model/recording/lines";
-import { memoized } from "../model/recording/lookup";
+import { allLines, bare, forwardOf, innerWords, linesById, linesNamed, memoized, original, subnetOf } from "../model/recording/lookup";
 import type { Contribution, EventKind, Formula, Ledger, Line, Names, Trace, TraceEvent } from "../model/schema";
 import { joinedBy, markup, named, noun, nounText, print, row, sign, words, type Naming, type Noun, type Printed } from "./mathml";
 

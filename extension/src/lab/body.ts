@@ -3,55 +3,34 @@
 import { Signal } from "@lumino/signaling";
 import { Widget } from "@lumino/widgets";
 
-import type { Ask } from "../model/answers/asking";
-import { lengthOf } from "../model/recording/lookup";
-import type { Marks, Trace } from "../model/schema";
+import type { Trace } from "../model/schema";
 import { element } from "../views/elements/dom";
-import { createDebugger, type DebuggerView } from "../views/shell/debugger";
+import { createDebugger, type DebuggerView, type Host } from "../views/shell/debugger";
+import type { Session } from "./model";
 
 export class DebuggerBody extends Widget {
   /** Null while words stand in its place. */
   view: DebuggerView | null = null;
   /** What it shows, or where, has changed. */
   readonly changed = new Signal<this, void>(this);
-  private length = 0;
 
-  /**
-   * `onPosition` hears of every move that a person makes here, by hand or by command; `onMarks` of other marks; `ask` answers questions;
-   * `onGoOn` lets the cell that waits go on.
-   */
-  constructor(
-    private readonly onPosition: (position: number) => void = () => undefined,
-    private readonly onMarks: (marks: Marks) => void = () => undefined,
-    private readonly ask?: Ask,
-    private readonly onGoOn: () => void = () => undefined,
-  ) {
+  /** `host` hears of what a person does here, by hand or by command. */
+  constructor(private readonly host: Host = { onPosition: () => undefined }) {
     super();
     this.addClass("gradviz-lab-Body");
   }
 
-  /** Where the recording stands, and how many events it has; null: there is none. */
-  get place(): { position: number; length: number } | null {
-    return this.view && { position: this.view.position, length: this.length };
-  }
-
-  /** Shows a trace at a position. */
   debug(trace: Trace, position: number): void {
-    this.length = lengthOf(trace);
     if (this.view === null) this.build(trace, position);
     else this.view.setTrace(trace, position);
     this.changed.emit();
   }
 
-  /** Moves to a position that somebody else has gone to. */
-  follow(position: number): void {
-    this.view?.setPosition(position);
-    this.changed.emit();
-  }
-
-  /** Shows whether a cell waits at the session. */
-  wait(isOn: boolean): void {
-    this.view?.setWait(isOn);
+  /** Shows what is new of the session: somebody else has moved or marked it, or a cell waits. */
+  follow({ position, marks, waits }: Partial<Session>): void {
+    if (position !== undefined) this.view?.setPosition(position);
+    if (marks) this.view?.setMarks(marks);
+    if (waits !== undefined) this.view?.setWait(waits);
     this.changed.emit();
   }
 
@@ -79,10 +58,10 @@ export class DebuggerBody extends Widget {
     const root = element("div");
     this.node.replaceChildren(root);
     const onPosition = (to: number): void => {
-      this.onPosition(to);
+      this.host.onPosition(to);
       this.changed.emit();
     };
-    this.view = createDebugger(root, trace, position, { onPosition, onMarks: this.onMarks, onGoOn: this.onGoOn, ...(this.ask && { ask: this.ask, hasWhole: true }) });
+    this.view = createDebugger(root, trace, position, { ...this.host, onPosition });
   }
 
   private clear(): void {

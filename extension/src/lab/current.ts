@@ -1,11 +1,13 @@
-// The debugger in use: that of the recording that is looked at, else that of the side panel. Commands and the status bar are
-// about this one.
+// The debugger in use: that of the recording that is looked at, else that of the side panel. Commands are about this one, and
+// the status bar says where it stands.
 
 import type { JupyterFrontEnd } from "@jupyterlab/application";
 import type { WidgetTracker } from "@jupyterlab/apputils";
-import type { ISignal } from "@lumino/signaling";
-import { Signal } from "@lumino/signaling";
+import type { IStatusBar } from "@jupyterlab/statusbar";
+import { Signal, type ISignal } from "@lumino/signaling";
+import { Widget } from "@lumino/widgets";
 
+import { button } from "../views/elements/dom";
 import type { DebuggerBody } from "./body";
 import type { RecordingDocument } from "./documents";
 import type { DebuggerPanel } from "./panel";
@@ -45,4 +47,18 @@ export class Current {
     const document = this.documents.currentWidget;
     return document === this.shell.currentWidget ? document : null;
   }
+}
+
+/** Adds the place in the recording, which is there while there is one; a click calls `show`. */
+export function addStatus(bar: IStatusBar, current: Current, show: () => void): void {
+  const text = button(show, { class: "gradviz-lab-Status" });
+  const item = new Widget();
+  item.node.append(text);
+  bar.registerStatusItem("gradviz:position", { item, align: "left", rank: 20, isActive: () => current.body?.view != null, activeStateChanged: current.changed });
+  current.changed.connect(() => {
+    const view = current.body?.view;
+    if (!view) return;
+    text.textContent = `∇ ${view.position} / ${view.length}`;
+    text.title = `Gradients of ${current.label}: event ${view.position} of ${view.length}`;
+  });
 }

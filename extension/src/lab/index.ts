@@ -1,5 +1,5 @@
-// The JupyterLab plugins of gradviz: sessions in outputs; and the side panel, recordings as documents, the marks in the code, and
-// what leads to them.
+// The JupyterLab plugin of gradviz: sessions in outputs, the side panel, recordings as documents, the marks in the code, and what
+// leads to them.
 
 import { ILayoutRestorer, type JupyterFrontEnd, type JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { ICommandPalette, WidgetTracker } from "@jupyterlab/apputils";
@@ -8,29 +8,24 @@ import { ILauncher } from "@jupyterlab/launcher";
 import { INotebookTracker, type NotebookPanel } from "@jupyterlab/notebook";
 import { IRenderMimeRegistry } from "@jupyterlab/rendermime";
 import { IStatusBar } from "@jupyterlab/statusbar";
-import { Token } from "@lumino/coreutils";
 
-import { addCommands, CATEGORY, LESSONS, SHOW_PANEL } from "./commands";
-import { Current } from "./current";
+import { addCommands, addLineCommands, CATEGORY, LESSONS, SHOW_PANEL } from "./commands";
+import { addStatus, Current } from "./current";
 import { FACTORY, openRecordings, type RecordingDocument } from "./documents";
 import { Displays, renderSessions } from "./output";
-import { insertForViews } from "./inserting";
-import { addLineCommands } from "./line_commands";
 import { Lines } from "./lines";
+import { insertForViews } from "./making";
 import { DebuggerPanel } from "./panel";
-import { addStatus } from "./status";
 
-const DISPLAYS = new Token<Displays>("gradviz:displays", "What is shown of sessions in the outputs of notebooks.");
-
-const debuggers: JupyterFrontEndPlugin<void> = {
+const plugin: JupyterFrontEndPlugin<void> = {
   id: "gradviz:debugger",
-  description: "The side panel for the gradients of the current notebook, and the viewer of *.gradviz.json files.",
+  description: "Sessions in outputs, the side panel for the gradients of the current notebook, and the viewer of *.gradviz.json files.",
   autoStart: true,
-  requires: [DISPLAYS],
+  requires: [IRenderMimeRegistry],
   optional: [INotebookTracker, ICommandPalette, ILayoutRestorer, ILauncher, IStatusBar, IEditorExtensionRegistry],
   activate: (
     app: JupyterFrontEnd,
-    displays: Displays,
+    rendermime: IRenderMimeRegistry,
     notebooks: INotebookTracker | null,
     palette: ICommandPalette | null,
     restorer: ILayoutRestorer | null,
@@ -38,6 +33,11 @@ const debuggers: JupyterFrontEndPlugin<void> = {
     bar: IStatusBar | null,
     editors: IEditorExtensionRegistry | null,
   ) => {
+    const displays = new Displays();
+    renderSessions(rendermime, displays);
+    const prepare = (notebook: NotebookPanel): void => renderSessions(notebook.content.rendermime, displays, notebook.sessionContext);
+    notebooks?.forEach(prepare);
+    notebooks?.widgetAdded.connect((_, notebook) => prepare(notebook));
     const documents = new WidgetTracker<RecordingDocument>({ namespace: "gradviz" });
     openRecordings(app, (document) => void documents.add(document));
     void restorer?.restore(documents, {
@@ -63,21 +63,4 @@ const debuggers: JupyterFrontEndPlugin<void> = {
   },
 };
 
-const outputs: JupyterFrontEndPlugin<Displays> = {
-  id: "gradviz:outputs",
-  description: "Sessions in outputs: the widget, or its picture where there is no widget.",
-  autoStart: true,
-  provides: DISPLAYS,
-  requires: [IRenderMimeRegistry],
-  optional: [INotebookTracker],
-  activate: (_: JupyterFrontEnd, rendermime: IRenderMimeRegistry, notebooks: INotebookTracker | null) => {
-    const displays = new Displays();
-    renderSessions(rendermime, displays);
-    const prepare = (notebook: NotebookPanel): void => renderSessions(notebook.content.rendermime, displays, notebook.sessionContext);
-    notebooks?.forEach(prepare);
-    notebooks?.widgetAdded.connect((_, notebook) => prepare(notebook));
-    return displays;
-  },
-};
-
-export default [debuggers, outputs];
+export default plugin;

@@ -6,7 +6,6 @@
 import type { ISessionContext } from "@jupyterlab/apputils";
 import { KernelMessage, type Kernel } from "@jupyterlab/services";
 import type { JSONValue } from "@lumino/coreutils";
-import type { IDisposable } from "@lumino/disposable";
 import { Signal } from "@lumino/signaling";
 
 import { createLine } from "../model/answers/asking";
@@ -17,13 +16,13 @@ import type { Marks, Trace } from "../model/schema";
 import { messageOf, readMarks } from "../model/schema/reader";
 
 const TARGET = "gradviz";
+const STARTING_OVER: Kernel.Status[] = ["starting", "restarting", "autorestarting", "dead"];
 
 export interface Session {
   readonly id: string;
   readonly trace: Trace;
   position: number;
   marks: Marks;
-  /** Whether a cell waits at it. */
   waits: boolean;
 }
 
@@ -43,7 +42,7 @@ type Message =
   | { type: "none" }
   | { type: "answer" };
 
-export class SessionModel implements IDisposable {
+export class SessionModel {
   /** All that the kernel has, the oldest first. */
   sessions: readonly Listed[] = [];
   /** The active one, null while there is none. */
@@ -58,23 +57,20 @@ export class SessionModel implements IDisposable {
   readonly listed = new Signal<this, void>(this);
   /** Another session is active, or none. */
   readonly changed = new Signal<this, void>(this);
-  /** The session was moved to a position, here or in the kernel. */
-  readonly moved = new Signal<this, number>(this);
-  /** Other things are marked in the session. */
-  readonly marked = new Signal<this, Marks>(this);
-  /** A cell waits at the session, or not any more. */
-  readonly waited = new Signal<this, boolean>(this);
+  /** The session was moved or marked, here or in the kernel, or a cell waits at it, or not any more: what is new. */
+  readonly updated = new Signal<this, Partial<Session>>(this);
   /** Questions about the session go out here. */
   readonly line = createLine((question) => this.put(question));
 
   private kernel: Kernel.IKernelConnection | null = null;
   private comm: Kernel.IComm | null = null;
-  private disposed = false;
 
   constructor(readonly context: ISessionContext) {
-    context.kernelChanged.connect(this.onKernelChanged, this);
-    context.statusChanged.connect(this.onStatusChanged, this);
-    this.attach(context.session?.kernel ?? null);
+    const attach = (): void => this.attach(context.session?.kernel ?? null);
+    context.kernelChanged.connect(attach, this);
+    // A kernel that starts over forgets its comms and sessions without closing them; it gives the sign anew.
+    context.statusChanged.connect((_, status) => STARTING_OVER.includes(status) && this.drop(), this);
+    attach();
   }
 
   /** The kernel that it looks at; empty: there is none. */
@@ -85,10 +81,6 @@ export class SessionModel implements IDisposable {
   /** Whether it cannot hear its kernel: of several notebooks on one, JupyterLab lets one do that. */
   get isDeaf(): boolean {
     return this.kernel !== null && !this.kernel.handleComms;
-  }
-
-  get isDisposed(): boolean {
-    return this.disposed;
   }
 
   /** Makes another session the active one. */
@@ -102,14 +94,14 @@ export class SessionModel implements IDisposable {
   moveTo(position: number): void {
     if (this.session === null) return;
     this.comm?.send({ type: "position", id: this.session.id, position });
-    this.follow(this.session.id, position);
+    this.update(this.session.id, { position });
   }
 
   /** Marks breakpoints and watches of the session in the kernel. */
   mark(marks: Marks): void {
     if (this.session === null) return;
     this.comm?.send({ type: "marks", id: this.session.id, ...marks } as unknown as JSONValue);
-    this.followMarks(this.session.id, marks);
+    this.update(this.session.id, { marks });
   }
 
   /** Lets the cell that waits at the session go on. */
@@ -123,32 +115,19 @@ export class SessionModel implements IDisposable {
   }
 
   dispose(): void {
-    if (this.disposed) return;
-    this.disposed = true;
     this.attach(null);
     Signal.clearData(this);
   }
 
-  private onKernelChanged(): void {
-    this.attach(this.context.session?.kernel ?? null);
-  }
-
-  private onStatusChanged(_: ISessionContext, status: Kernel.Status): void {
-    // A kernel that starts over forgets its comms and sessions without closing them; it gives the sign anew.
-    if (["starting", "restarting", "autorestarting", "dead"].includes(status)) this.drop();
-  }
-
   private attach(kernel: Kernel.IKernelConnection | null): void {
     this.drop();
-    if (this.kernel !== null && !this.kernel.isDisposed) this.kernel.removeCommTarget(TARGET, this.onSign);
+    if (this.kernel !== null && !this.kernel.isDisposed) this.kernel.removeCommTarget(TARGET, this.open);
     this.kernel = kernel;
     if (kernel === null) return;
     if (this.isDeaf) return this.changed.emit();
-    kernel.registerCommTarget(TARGET, this.onSign);
+    kernel.registerCommTarget(TARGET, this.open);
     void this.lookForSign(kernel);
   }
-
-  private readonly onSign = (): void => this.open();
 
   private async lookForSign(kernel: Kernel.IKernelConnection): Promise<void> {
     // By the control channel, which a kernel answers while a cell runs, or waits at a session.
@@ -160,7 +139,7 @@ export class SessionModel implements IDisposable {
     if (Object.keys(reply.content.comms).length > 0) this.open();
   }
 
-  private open(): void {
+  private readonly open = (): void => {
     if (this.kernel === null || this.isDeaf || this.comm !== null) return;
     const comm = this.kernel.createComm(TARGET);
     this.comm = comm;
@@ -169,7 +148,7 @@ export class SessionModel implements IDisposable {
       if (this.comm === comm) this.drop();
     };
     comm.open();
-  }
+  };
 
   private drop(): void {
     this.comm?.dispose();
@@ -183,9 +162,9 @@ export class SessionModel implements IDisposable {
     const said = message.content.data as unknown as Message;
     if (said.type === "session") this.introduce(said);
     else if (said.type === "sessions") this.list(said.sessions, mismatch("panel", said.protocol));
-    else if (said.type === "position") this.follow(said.id, said.position);
-    else if (said.type === "marks") this.followMarks(said.id, readMarks({ breakpoints: said.breakpoints, watches: said.watches }));
-    else if (said.type === "wait") this.followWait(said.id, said.waits);
+    else if (said.type === "position") this.update(said.id, { position: said.position });
+    else if (said.type === "marks") this.update(said.id, { marks: readMarks({ breakpoints: said.breakpoints, watches: said.watches }) });
+    else if (said.type === "wait") this.update(said.id, { waits: said.waits });
     else if (said.type === "answer") this.line.hear(said);
     else if (said.type === "none") this.show(null);
   }
@@ -199,22 +178,10 @@ export class SessionModel implements IDisposable {
     }
   }
 
-  private follow(id: string, position: number): void {
+  private update(id: string, change: Partial<Session>): void {
     if (this.session?.id !== id) return;
-    this.session.position = position;
-    this.moved.emit(position);
-  }
-
-  private followMarks(id: string, marks: Marks): void {
-    if (this.session?.id !== id) return;
-    this.session.marks = marks;
-    this.marked.emit(marks);
-  }
-
-  private followWait(id: string, waits: boolean): void {
-    if (this.session?.id !== id) return;
-    this.session.waits = waits;
-    this.waited.emit(waits);
+    Object.assign(this.session, change);
+    this.updated.emit(change);
   }
 
   private list(sessions: readonly Listed[], mismatch = ""): void {

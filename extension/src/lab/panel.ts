@@ -9,7 +9,7 @@ import { KERNEL_GONE, type Ask } from "../model/answers/asking";
 import { element } from "../views/elements/dom";
 import { DebuggerBody } from "./body";
 import { gradvizIcon } from "./icon";
-import { SessionModel, type Session } from "./model";
+import { SessionModel } from "./model";
 import type { Displays } from "./output";
 
 const EXAMPLE = "session = gradviz.debug(net, ys, workspace=ws)";
@@ -35,7 +35,13 @@ export class DebuggerPanel extends Widget {
     this.node.setAttribute("role", "region");
     this.node.setAttribute("aria-label", "Gradients of the current notebook");
     const ask: Ask = (question) => this.model?.line.ask(question) ?? Promise.resolve(KERNEL_GONE);
-    this.body = new DebuggerBody((position) => this.model?.moveTo(position), (marks) => this.model?.mark(marks), ask, () => this.model?.goOn());
+    this.body = new DebuggerBody({
+      onPosition: (position) => this.model?.moveTo(position),
+      onMarks: (marks) => this.model?.mark(marks),
+      onGoOn: () => this.model?.goOn(),
+      ask,
+      hasWhole: true,
+    });
     this.select.addEventListener("change", () => this.model?.choose(this.select.value));
     const layout = (this.layout = new PanelLayout());
     layout.addWidget(new Widget({ node: element("div", { class: "gradviz-lab-Mismatch" }, this.mismatch) }));
@@ -78,7 +84,7 @@ export class DebuggerPanel extends Widget {
       for (const [one, own] of this.models) one.node.dataset["gradvizSession"] = String(this.hearing(own).session !== null);
       this.bind(this.notebooks.currentWidget);
     });
-    for (const signal of [model.changed, model.moved, model.marked]) (signal as Signal<SessionModel, unknown>).connect(() => this.changed.emit());
+    for (const signal of [model.changed, model.updated]) (signal as Signal<SessionModel, unknown>).connect(() => this.changed.emit());
     notebook.disposed.connect(() => {
       this.models.delete(notebook);
       model.dispose();
@@ -99,9 +105,7 @@ export class DebuggerPanel extends Widget {
     this.model = model;
     model?.listed.connect(this.list, this);
     model?.changed.connect(this.refresh, this);
-    model?.moved.connect((_, position) => this.body.follow(position), this);
-    model?.marked.connect((_, marks) => this.body.view?.setMarks(marks), this);
-    model?.waited.connect((_, waits) => this.body.wait(waits), this);
+    model?.updated.connect((_, change) => this.body.follow(change), this);
     this.refresh();
     this.changed.emit();
   }
@@ -119,17 +123,13 @@ export class DebuggerPanel extends Widget {
   private refresh(): void {
     this.list();
     const session = this.model?.session ?? null;
-    if (session !== null) this.debug(session);
-    else if (this.model?.problem) this.body.complain(`The session of this notebook cannot be shown: ${this.model.problem}.`);
+    if (session !== null) {
+      this.body.debug(session.trace, session.position);
+      this.body.follow(session);
+    } else if (this.model?.problem) this.body.complain(`The session of this notebook cannot be shown: ${this.model.problem}.`);
     else if (this.model === null) this.body.explain("Open a notebook: the gradients that it debugs are shown here.");
     else if (this.model.isDeaf) this.body.explain("JupyterLab lets one notebook hear a kernel, and the one that heard this kernel is closed: reload the page.");
     else if (this.model.sessions.length > 0) this.body.explain("Choose a recording above, or display one in a cell: ", element("code", {}, "session"), " as its last line. The one clicked or displayed last is shown here.");
     else this.body.explain("This notebook has no session yet. Run ", element("code", {}, EXAMPLE), " in a cell and ", element("code", {}, "session"), " as its last line: it is shown here.");
-  }
-
-  private debug(session: Session): void {
-    this.body.debug(session.trace, session.position);
-    this.body.view?.setMarks(session.marks);
-    this.body.wait(session.waits);
   }
 }

@@ -4,7 +4,7 @@ import type { Noun } from "../formula/mathml";
 import { namesIn, nounOf, shortName, slots } from "../formula/steps";
 import { parse, FUNCTIONS, type Part } from "../formula/parser";
 import { currentEvent } from "../model/recording/cursor";
-import { forwardOf, linesNamed } from "../model/recording/lines";
+import { forwardOf, linesNamed } from "../model/recording/lookup";
 import { numbersOf, valueAt } from "../model/recording/values";
 import type { Line, Trace, Value } from "../model/schema";
 

@@ -5,10 +5,9 @@
 
 import { shortName } from "../formula/steps";
 import { forwardLine } from "../model/recording/cursor";
-import { linesById, linesNamed, netOf, original, subnetOf } from "../model/recording/lines";
+import { beginOf, endOf, eventAt, lengthOf, linesById, linesNamed, memoized, netOf, original, subnetOf, subnetsById } from "../model/recording/lookup";
 import { blobOf, gradientsOf, isComplete, isComputed, numbersOf, valueOf, type Place } from "../model/recording/values";
 import type { Contribution, Ledger, Line, Trace, TraceEvent } from "../model/schema";
-import { beginOf, endOf, eventAt, lengthOf, memoized } from "../model/recording/lookup";
 
 /** A question about the event that comes next; code stands between backticks. */
 export type Question = { ask: string; line: Line | null } & ({ kind: "choice"; choices: string[]; right: number } | { kind: "numbers"; right: number[] });
@@ -148,7 +147,7 @@ function askRows(trace: Trace, _: TraceEvent, position: number): Question | null
 }
 
 function askNet(trace: Trace, event: TraceEvent): Question | null {
-  const right = trace.subnets.find(({ id }) => id === event.subnet);
+  const right = subnetsById(trace).get(event.subnet ?? "");
   if (!right) return null;
   const siblings = trace.subnets.filter((net) => net.owner === right.owner || net.path.length === right.path.length);
   return choice("Which nested net is entered?", nameOf(right), siblings.map(nameOf), null);
@@ -216,7 +215,6 @@ export class Lesson {
     return Math.min(endOf(trace) + 1, lengthOf(trace));
   }
 
-  /** Where a step back leads to. */
   previous(trace: Trace, position: number): number {
     if (!this.isByNumbers(trace)) return position - 1;
     for (let at = position - 2; at >= beginOf(trace); at--) if (isNumber(trace, at)) return at + 1;
@@ -227,7 +225,6 @@ export class Lesson {
     return this.isOn && this.course === "Numbers first" && hasNumbers(trace);
   }
 
-  /** The prediction for the step from a position. */
   predictedAt(position: number): Prediction | null {
     return this.pending?.position === position ? this.pending.prediction : null;
   }

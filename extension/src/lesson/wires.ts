@@ -2,8 +2,7 @@
 
 import { shortName } from "../formula/steps";
 import { blobOf, forwardRun, gradientsOf, isComplete, valueAt, type GradientSince } from "../model/recording/values";
-import { forwardOf, linesNamed, subnetOf } from "../model/recording/lines";
-import { addTo } from "../model/recording/lookup";
+import { addTo, forwardOf, linesNamed, subnetOf } from "../model/recording/lookup";
 import type { Line, Scalar, Trace, Value } from "../model/schema";
 import { currentEvent } from "../model/recording/cursor";
 

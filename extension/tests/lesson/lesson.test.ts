@@ -6,9 +6,9 @@ import { chainAt } from "../../src/lesson/chain";
 import { isRight, ledgerAt, Lesson, numbersIn, questionBefore, type Question } from "../../src/lesson/lesson";
 import { looseWires, severalAt, toldAt, wiresBetween, type Wire } from "../../src/lesson/wires";
 import { forwardRun, gradientsOf, numbersOf } from "../../src/model/recording/values";
-import { linesById } from "../../src/model/recording/lines";
+import { linesById } from "../../src/model/recording/lookup";
 import type { Ledger, Line, Trace, TraceEvent, Value } from "../../src/model/schema";
-import { overlaps, place, pointsOf } from "../../src/views/graph/labels";
+import { overlaps, pointsOf, taking } from "../../src/views/graph/labels";
 import { matrix, NO_ROW, residualTrace } from "../fixture";
 import { loopTrace } from "../loop";
 
@@ -43,9 +43,10 @@ function recorded(): Trace {
 
 test("a label takes its first free place, and none where all are taken", () => {
   const box = (x: number, y: number) => ({ x, y, width: 10, height: 10 });
-  assert.deepEqual(place([[box(0, 0)], [box(5, 5), box(50, 0)], [box(5, 5)]], [], []), [0, 1, null]);
-  assert.deepEqual(place([[box(0, 0), box(100, 95)]], [box(5, 5)], []), [1]);
-  assert.deepEqual(place([[box(0, 0), box(20, 0)]], [], [[[5, 5], [5, 6]]]), [1]);
+  const free = taking([], []);
+  assert.deepEqual([[box(0, 0)], [box(5, 5), box(50, 0)], [box(5, 5)]].map((places) => places.findIndex(free)), [0, 1, -1]);
+  assert.equal([box(0, 0), box(100, 95)].findIndex(taking([box(5, 5)], [])), 1);
+  assert.equal([box(0, 0), box(20, 0)].findIndex(taking([], [[[5, 5], [5, 6]]])), 1);
   assert.equal(overlaps(box(0, 0), box(0, 10)), false);
 });
 

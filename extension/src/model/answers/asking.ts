@@ -50,6 +50,14 @@ export function problemIn(reply: Reply): string {
 /** Puts a question to whoever can answer it. */
 export type Ask = (question: Question) => Promise<Reply>;
 
+/** Tells a reply and, where it was late, the one that has come behind it. */
+export function onReply(reply: Promise<Reply>, tell: (reply: Reply) => void): void {
+  void reply.then((found) => {
+    tell(found);
+    if ("late" in found) void found.late?.then(tell);
+  });
+}
+
 /** The question as a person asks it in Python. */
 export function inPython({ question, arguments: given }: Question): string {
   return `session.${question === "checkable" ? "check" : question}(${given.map((one) => JSON.stringify(one)).join(", ")})`;
@@ -85,8 +93,6 @@ export const PATIENCE = 20_000;
 
 const SILENCE = `No answer for ${PATIENCE / 1000} seconds: the kernel is busy, the answer takes long, or the question got lost. If an answer comes, it is shown here.`;
 
-let lines = 0;
-
 /** The reply or, when it takes too long, that nothing was heard; then the reply is there late. */
 function patient(reply: Promise<Reply>): Promise<Reply> {
   return new Promise((resolve) => {
@@ -101,7 +107,7 @@ function patient(reply: Promise<Reply>): Promise<Reply> {
 /** A line to a kernel: what is asked goes out by `send`, which may throw where there is none any more, and `hear` takes in what comes back. */
 export function createLine(send: (message: Record<string, unknown>) => void) {
   // Several views may hear what is said to one of them: each knows its own questions by their ids.
-  const name = `${++lines}.${Math.random().toString(36).slice(2)}`;
+  const name = Math.random().toString(36).slice(2);
   const waiting = new Map<string, (reply: Reply) => void>();
   let asked = 0;
 

@@ -2,11 +2,10 @@
 // together, beside what each says of itself: see gradviz/debugger/document/check.py.
 
 import { lengthBy, PLACE } from "../recording/cursor";
-import { allLines, subnetOf } from "../recording/lines";
+import { allLines, endOf, eventAt, lengthOf, subnetOf } from "../recording/lookup";
 import type { Graph, Line, Trace, TraceEvent, Value } from "../schema";
 import { messageOf, readTrace, refuse, text, whole, type Parts, type Reader } from "../schema/reader";
 import type { Again, Arrays } from "../schema/trace.gen";
-import { endOf, eventAt, lengthOf } from "../recording/lookup";
 
 /** Characters that all narrations may have together. A row is short, and what it repeats need not be. */
 export const MOST_TOLD = 200_000_000;

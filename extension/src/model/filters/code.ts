@@ -2,8 +2,7 @@
 // `Session.code`.
 
 import { currentEvent, forwardLine, placesOf } from "../recording/cursor";
-import { bare, forwardOf, linesById, linesNamed, subnetOf } from "../recording/lines";
-import { endOf, memoized } from "../recording/lookup";
+import { bare, endOf, forwardOf, linesById, linesNamed, memoized, subnetOf, subnetsById } from "../recording/lookup";
 import { gradientsOf, valueAt } from "../recording/values";
 import type { CodeLine, Line, Scalar, Trace, Value } from "../schema";
 
@@ -11,7 +10,7 @@ import type { CodeLine, Line, Scalar, Trace, Value } from "../schema";
 export function codeOf(trace: Trace, line: Line): CodeLine | null {
   const own = line.code ?? forwardOf(trace, line)?.code;
   if (own) return own;
-  const net = trace.subnets.find(({ id }) => id === subnetOf(line.id));
+  const net = subnetsById(trace).get(subnetOf(line.id) ?? "");
   const owner = linesById(trace).get(net?.owner ?? net?.backward_owner ?? "");
   return owner ? codeOf(trace, owner) : null;
 }
@@ -44,7 +43,7 @@ export const calledIn = memoized((trace) => {
   for (const { id: subnet, forward } of [{ id: null, forward: trace.forward }, ...trace.subnets]) {
     const own = new Map<string, Called>();
     for (const line of forward) {
-      const gradient = gradientOf(trace, subnet, line);
+      const gradient = gradientOf(trace, subnet, line.outputs);
       if (line.code && (gradient !== null || !own.has(placeOf(line.code)))) own.set(placeOf(line.code), { code: line.code, subnet, gradient });
     }
     for (const [place, one] of own) if (!found.has(place)) found.set(place, one);
@@ -52,9 +51,9 @@ export const calledIn = memoized((trace) => {
   return found;
 });
 
-/** The gradient of the first output that gets one, as it is in the end; of a sparse one its values. */
-function gradientOf(trace: Trace, subnet: string | null, { outputs }: Line): string | null {
-  for (const blob of outputs) {
+/** The gradient of the first of these blobs that gets one, as it is in the end; of a sparse one its values. */
+export function gradientOf(trace: Trace, subnet: string | null, blobs: readonly string[]): string | null {
+  for (const blob of blobs) {
     const known = trace.part ? trace.gradients[bare(blob)] : gradientsOf(trace, subnet, blob).at(-1)?.values;
     if (known) return typeof known === "string" ? known : known.values;
   }
@@ -64,9 +63,9 @@ function gradientOf(trace: Trace, subnet: string | null, { outputs }: Line): str
 /** The gradient of what a line of code made, once it is computed; in a loop that of the last run by then. */
 export function gradientAt(trace: Trace, { subnet, gradient }: Pick<Called, "subnet" | "gradient">, position: number): Value | undefined {
   if (gradient === null || subnet === null) return gradient === null ? undefined : valueAt(trace, { blob: gradient, subnet, frame: null }, position);
-  const { entered } = placesOf(trace);
+  const places = placesOf(trace);
   for (let frame = trace.frames.length - 1; frame >= 0; frame--) {
-    const isBegun = trace.frames[frame]?.subnet === subnet && (entered[frame] ?? position) < position;
+    const isBegun = trace.frames[frame]?.subnet === subnet && (places.of(frame)?.entered ?? -1) < position;
     const value = isBegun ? valueAt(trace, { blob: gradient, subnet, frame }, position) : undefined;
     if (value) return value;
   }

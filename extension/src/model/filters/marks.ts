@@ -7,7 +7,7 @@
 import { beginOf, endOf, lengthOf, memoizedByText } from "../recording/lookup";
 import { KINDS, type BreakpointEntry, type Line, type Marks, type Trace, type Value } from "../schema";
 import { blobOf, ConditionError, evaluate, mentioned, parse, shown, type Node, type Result } from "./conditions/conditions";
-import { after, before, computedAt, latest, namedField, neverComputed, occurrencesOf, parseWatch, rowContext, rowsOf, told, WORDS, type Occurrences, type Rows } from "./occurrences";
+import { after, before, computedAt, findIn, latest, namedField, neverComputed, occurrencesOf, parseWatch, rowsOf, told, WORDS, type Occurrences, type Rows } from "./occurrences";
 
 /** What a text of a breakpoint means, or why it means nothing. */
 export type Meaning = { occurrences: Occurrences; message: (string | Node)[] | null; problem: null } | { problem: ConditionError };
@@ -66,8 +66,8 @@ export function logBy(trace: Trace, entries: readonly BreakpointEntry[], positio
 function messageAt(trace: Trace, message: (string | Node)[], { rows }: Occurrences, position: number): string {
   const all = rowsOf(trace);
   const row = rows.get(position) ?? all.rows[all.first[position - beginOf(trace)] ?? 0];
-  const context = row && rowContext(all, row);
-  return message.map((part) => (typeof part === "string" ? part : shown(context ? evaluate(part, context) : null))).join("");
+  const find = row && findIn(all, row);
+  return message.map((part) => (typeof part === "string" ? part : shown(find ? evaluate(part, find) : null))).join("");
 }
 
 /** The text of a message between the expressions that stand between braces, and these; a brace itself is written twice. */
@@ -124,7 +124,7 @@ export const watched = memoizedByText((trace, on: string): Watched => {
 function watching(rows: Rows, node: Node): Watched {
   const blob = node.kind === "field" && node.type === "blob" ? (blobOf(node.thing) ?? "") : null;
   const at = (position: number): Result => {
-    if (blob === null) return evaluate(node, { field: (thing, attribute) => namedField(rows, thing.slice(1), position, attribute) });
+    if (blob === null) return evaluate(node, (thing, attribute) => namedField(rows, thing.slice(1), position, attribute));
     const found = latest(rows, blob, position);
     return found ? numberOf(found.value) : null;
   };

@@ -4,11 +4,10 @@
 // The rows of a recording: what each event writes, or else is about, and what conditions find in them.
 
 import { currentEvent, occursAt, pathOf } from "../recording/cursor";
-import { allLines, bare, linesById } from "../recording/lines";
-import { addTo, beginOf, behind, memoized, memoizedByText } from "../recording/lookup";
+import { addTo, allLines, bare, beginOf, behind, linesById, memoized, memoizedByText } from "../recording/lookup";
 import { loopAround, valueOf } from "../recording/values";
 import { KINDS, type Trace, type TraceEvent, type Value } from "../schema";
-import { blobOf, ConditionError, evaluate, mentioned, nameOf, parse, shown, truth, type Context, type Field, type Node, type Result } from "./conditions/conditions";
+import { blobOf, ConditionError, evaluate, mentioned, nameOf, parse, shown, truth, type Field, type Find, type Node, type Result } from "./conditions/conditions";
 import { NAMES, PHRASES } from "./conditions/language.gen";
 import { meant } from "./conditions/meant";
 
@@ -83,17 +82,15 @@ export function namedField(rows: Rows, blob: string, position: number, attribute
 }
 
 /** What a condition finds in a row. */
-export function rowContext(rows: Rows, row: Row): Context {
+export function findIn(rows: Rows, row: Row): Find {
   const { trace } = rows;
   const event = currentEvent(trace, row.position) as TraceEvent;
-  return {
-    field(thing, attribute) {
-      const blob = blobOf(thing);
-      if (blob !== null) return namedField(rows, blob, row.position, attribute);
-      if (thing === "x" || thing === "g") return thing === "x" || event.row.is_gradient ? blobField(row, attribute) : null;
-      if (thing === "event") return ofEvent(trace, event, row.position, attribute || "kind");
-      return thing === "op" ? ofOperator(trace, event, attribute || "type") : ofInputs(trace, event, attribute);
-    },
+  return (thing, attribute) => {
+    const blob = blobOf(thing);
+    if (blob !== null) return namedField(rows, blob, row.position, attribute);
+    if (thing === "x" || thing === "g") return thing === "x" || event.row.is_gradient ? blobField(row, attribute) : null;
+    if (thing === "event") return ofEvent(trace, event, row.position, attribute || "kind");
+    return thing === "op" ? ofOperator(trace, event, attribute || "type") : ofInputs(trace, event, attribute);
   };
 }
 
@@ -194,7 +191,7 @@ function happening(trace: Trace, condition: Node, positions: number[] | null): O
   const rows = new Map<number, Row>();
   const among = positions ?? askedIn(all, condition);
   const look = (row: Row): void => {
-    if (!rows.has(row.position) && evaluate(condition, rowContext(all, row)) === true) rows.set(row.position, row);
+    if (!rows.has(row.position) && evaluate(condition, findIn(all, row)) === true) rows.set(row.position, row);
   };
   if (among === null) all.rows.forEach(look);
   else for (const at of among.map((position) => position - beginOf(trace))) all.rows.slice(all.first[at], all.first[at + 1]).forEach(look);
@@ -223,10 +220,10 @@ export function before(positions: readonly number[], position: number): number |
 export function told(trace: Trace, { condition, rows }: Occurrences, position: number): string {
   const row = rows.get(position);
   if (!condition || !row) return "";
-  const { field } = rowContext(rowsOf(trace), row);
+  const find = findIn(rowsOf(trace), row);
   const tell = ({ thing, attribute }: Field): string => {
-    const name = thing === "inputs" ? thing : shown(field(thing, ""));
-    return attribute === "" ? name : `${attribute} of ${name} = ${shown(field(thing, attribute))}`;
+    const name = thing === "inputs" ? thing : shown(find(thing, ""));
+    return attribute === "" ? name : `${attribute} of ${name} = ${shown(find(thing, attribute))}`;
   };
   return [...new Map(mentioned(condition).map((one) => [nameOf(one) + one.thing, one])).values()].map(tell).join(", ");
 }
@@ -240,7 +237,7 @@ export function neverComputed(trace: Trace, { condition }: Occurrences): string[
     const blob = blobOf(thing);
     if (blob !== null) return !all.computed.has(blob);
     if (["event", "op"].includes(thing) || ["", "name", "version"].includes(attribute)) return false;
-    return !computed.some((row) => thing !== "x" || rowContext(all, row).field(thing, attribute) !== null);
+    return !computed.some((row) => thing !== "x" || findIn(all, row)(thing, attribute) !== null);
   };
   return [...new Set(mentioned(condition).filter(isMissing).map(nameOf))];
 }

@@ -5,94 +5,75 @@
 // EnteredSubnet opens a nested net that its LeftSubnet closes; a net in which the recording stops stays open.
 
 import type { Frame, Line, Names, Narration, Subnet, Trace, TraceEvent } from "../schema";
-import { allLines, forwardId, isObstacle, linesNamed } from "./lines";
-import { beginOf, behind, endOf, eventAt, lengthOf, memoized, outward } from "./lookup";
+import { allLines, beginOf, behind, endOf, eventAt, forwardId, isObstacle, lengthOf, linesNamed, memoized, outward, subnetsById } from "./lookup";
 
-const NOWHERE = -1;
-
-/** The places of a trace, all by the numbers of events in the recording. */
-export const placesOf = memoized((trace) => {
-  const [begin, end] = [beginOf(trace), endOf(trace)];
-  const [first, last] = [new Map<number, number>(), new Map<number, number>()];
-  const ofGroup = (numbers: Map<number, number>) => ({ get: (at: number): number => numbers.get(eventAt(trace, at)?.group ?? NOWHERE) ?? NOWHERE });
-  const places = {
-    /** Event -> the event that ends what it begins, the last one where that is none here. */
-    end: numbered(begin, end, (number) => number),
-    /** The reverse, the first one where that is none here. */
-    start: numbered(begin, end, (number) => number),
-    /** Position -> the event that entered the innermost net that is open there. */
-    inside: numbered(begin, end + 1, () => NOWHERE),
-    /** Event -> the event that entered the net which it is in; an EnteredSubnet is in the net around. */
-    around: numbered(begin, end, () => NOWHERE),
-    /** Frame -> the event that entered it. */
-    entered: new Int32Array(trace.frames.length).fill(NOWHERE),
-    subnets: new Map<string, Subnet>(trace.subnets.map((net) => [net.id, net])),
-    /** The first event of the group of an event, and the last one. */
-    first: ofGroup(first),
-    last: ofGroup(last),
-  };
-  const open: number[] = [];
-  for (const { frame, at } of trace.part?.entered ?? []) enter(at - 1, frame);
-  places.inside.set(begin, open[open.length - 1] ?? NOWHERE);
-  trace.events.forEach(({ kind, group, frame }, index) => {
-    const number = begin + index;
-    if (!first.has(group)) first.set(group, number);
-    last.set(group, number);
-    if (kind === "LeftSubnet") {
-      const entered = open.pop() ?? number;
-      places.end.set(entered, number);
-      places.start.set(number, Math.max(begin, entered));
-    }
-    places.around.set(number, open[open.length - 1] ?? NOWHERE);
-    if (kind === "EnteredSubnet") enter(number, frame);
-    places.inside.set(number + 1, open[open.length - 1] ?? NOWHERE);
-  });
-  return places;
-
-  function enter(number: number, frame: number | null): void {
-    places.around.set(number, open[open.length - 1] ?? NOWHERE);
-    places.end.set(number, end - 1);
-    if (frame !== null) places.entered[frame] = number;
-    open.push(number);
-  }
-});
-
-/** Numbers by event or position, from one on; few lie before that. */
-function numbered(begin: number, end: number, first: (number: number) => number) {
-  const numbers = Int32Array.from({ length: end - begin }, (_, index) => first(begin + index));
-  const before = new Map<number, number>();
-  return {
-    get: (at: number): number => numbers[at - begin] ?? before.get(at) ?? NOWHERE,
-    set: (at: number, number: number): void => {
-      if (at < begin) before.set(at, number);
-      else numbers[at - begin] = number;
-    },
-  };
+/** A stay in a nested net. */
+interface Stay {
+  subnet: string | null;
+  /** The run of the net; null while the pass is generated. */
+  frame: number | null;
+  /** The event that entered it. */
+  entered: number;
+  /** The event that left it, the last one here where none did. */
+  end: number;
+  around: Stay | null;
 }
+
+/** Where operators and nested nets begin and end, by the numbers of events in the recording. */
+export const placesOf = memoized((trace) => {
+  const begin = beginOf(trace);
+  /** The first event of each group, and the last one. */
+  const groups = new Map<number, { first: number; last: number }>();
+  const stays = new Map<number | null, Stay>();
+  let stay: Stay | null = null;
+  const enter = (entered: number, { subnet, frame }: Pick<TraceEvent, "subnet" | "frame">): void => {
+    stay = { subnet, frame, entered, end: endOf(trace) - 1, around: stay };
+    stays.set(frame, stay);
+  };
+  for (const one of trace.part?.entered ?? []) enter(one.at - 1, one);
+  /** The innermost stay that is open at each position. */
+  const open: (Stay | null)[] = [stay];
+  trace.events.forEach((event, index) => {
+    const number = begin + index;
+    groups.set(event.group, { first: groups.get(event.group)?.first ?? number, last: number });
+    if (event.kind === "LeftSubnet" && stay) {
+      stay.end = number;
+      stay = stay.around;
+    }
+    if (event.kind === "EnteredSubnet") enter(number, event);
+    open.push(stay);
+  });
+  return {
+    at: (position: number): Stay | null => open[position - begin] ?? null,
+    of: (frame: number): Stay | undefined => stays.get(frame),
+    /** The events of the group of an event; undefined: there is no such event. */
+    group: (number: number) => groups.get(eventAt(trace, number)?.group ?? -1),
+  };
+});
 
 /** After what begins at the position: an operator with all that it brings, a net that is entered, or one event. */
 export function over(trace: Trace, position: number): number {
-  const { first, last, end } = placesOf(trace);
-  const kind = eventAt(trace, position)?.kind;
-  if (!kind) return position;
-  const isInside = first.get(position) < position;
-  if (isInside && kind === "EnteredSubnet") return end.get(position) + 1;
-  return isInside && kind === "LeftSubnet" ? position + 1 : last.get(position) + 1;
+  const places = placesOf(trace);
+  const [kind, group] = [eventAt(trace, position)?.kind, places.group(position)];
+  if (!group) return position;
+  const isInside = group.first < position;
+  if (isInside && kind === "EnteredSubnet") return (places.at(position + 1)?.end ?? position) + 1;
+  return isInside && kind === "LeftSubnet" ? position + 1 : group.last + 1;
 }
 
 /** Before what ends at the position: the reverse of `over`. */
 export function backOver(trace: Trace, position: number): number {
-  const { first, last, start } = placesOf(trace);
-  const kind = eventAt(trace, position - 1)?.kind;
-  if (!kind) return position;
-  const isInside = last.get(position - 1) > position - 1;
-  if (isInside && kind === "LeftSubnet") return start.get(position - 1);
-  return isInside && kind === "EnteredSubnet" ? position - 1 : first.get(position - 1);
+  const places = placesOf(trace);
+  const [kind, group] = [eventAt(trace, position - 1)?.kind, places.group(position - 1)];
+  if (!group) return position;
+  const isInside = group.last > position - 1;
+  if (isInside && kind === "LeftSubnet") return Math.max(beginOf(trace), places.at(position - 1)?.entered ?? 0);
+  return isInside && kind === "EnteredSubnet" ? position - 1 : group.first;
 }
 
 /** Inside the next nested net that the operator at the position enters; a step where it enters none. */
 export function into(trace: Trace, position: number): number {
-  const end = placesOf(trace).last.get(position);
+  const end = placesOf(trace).group(position)?.last ?? -1;
   for (let number = position; number <= end; number++) {
     const kind = eventAt(trace, number)?.kind;
     if (kind === "EnteredSubnet") return number + 1;
@@ -103,10 +84,10 @@ export function into(trace: Trace, position: number): number {
 
 /** After the innermost nested net that is open; in the outermost one, after what the operator brings. */
 export function out(trace: Trace, position: number): number {
-  const { inside, end, last } = placesOf(trace);
-  const entered = inside.get(position);
-  if (entered !== NOWHERE) return end.get(entered) + 1;
-  const behind = position > beginOf(trace) ? last.get(position - 1) + 1 : 0;
+  const places = placesOf(trace);
+  const stay = places.at(position);
+  if (stay) return stay.end + 1;
+  const behind = (places.group(position - 1)?.last ?? -1) + 1;
   return behind > position ? behind : over(trace, position);
 }
 
@@ -121,20 +102,16 @@ export interface Crumb {
 
 /** The nested nets that are open at a position, from the outside in. */
 export function crumbs(trace: Trace, position: number): Crumb[] {
-  const places = placesOf(trace);
-  const found: Crumb[] = [];
-  for (let entered = places.inside.get(position); entered !== NOWHERE; entered = places.around.get(entered)) {
-    const event = eventAt(trace, entered) ?? trace.part?.entered.find(({ at }) => at === entered + 1);
-    const subnet = event?.subnet ? places.subnets.get(event.subnet) : undefined;
-    if (event && subnet) found.push({ subnet, frame: event.frame, entered });
-  }
-  return found.reverse();
+  const stays = outward(placesOf(trace).at(position), ({ around }) => around).reverse();
+  return stays.flatMap(({ subnet: id, frame, entered }) => {
+    const subnet = subnetsById(trace).get(id ?? "");
+    return subnet ? [{ subnet, frame, entered }] : [];
+  });
 }
 
 /** "2.loop_net[3]/0.net" for the nested net of an event, or one that it enters; without a run "2.loop_net/0.net". */
 export function pathOf(trace: Trace, event: Pick<TraceEvent, "subnet" | "frame">): string {
-  const { subnets } = placesOf(trace);
-  if (event.frame === null) return (event.subnet ? subnets.get(event.subnet)?.path : undefined)?.join("/") ?? "";
+  if (event.frame === null) return subnetsById(trace).get(event.subnet ?? "")?.path.join("/") ?? "";
   return runsAround(trace, event.frame).map((frame) => elementOf(trace, frame)).reverse().join("/");
 }
 
@@ -144,7 +121,7 @@ export function runsAround(trace: Trace, frame: number): Frame[] {
 }
 
 function elementOf(trace: Trace, frame: Frame): string {
-  const element = `${frame.operator}.${placesOf(trace).subnets.get(frame.subnet)?.argument ?? ""}`;
+  const element = `${frame.operator}.${subnetsById(trace).get(frame.subnet)?.argument ?? ""}`;
   return frame.iteration === null ? element : `${element}[${frame.iteration}]`;
 }
 
@@ -190,7 +167,7 @@ export function otherIteration(trace: Trace, position: number, by: 1 | -1): numb
   if (!round || round.frame === null || !event) return null;
   const entered = sibling(trace, round, by);
   if (entered === null) return null;
-  const end = placesOf(trace).end.get(entered);
+  const end = placesOf(trace).at(entered + 1)?.end ?? entered;
   for (let number = entered; number <= end; number++) {
     const other = eventAt(trace, number);
     if (other && other.lines[0] === event.lines[0] && other.kind === event.kind && other.subnet === event.subnet) return number + 1;
@@ -211,7 +188,8 @@ function sibling(trace: Trace, round: Crumb, by: 1 | -1): number | null {
 }
 
 /** future: not made yet (a forward operator never is: the net is there before anything happens); current: the forward operator being visited; new: made, changed or run by the current event. */
-export type LineState = "future" | "past" | "current" | "new";
+export const STATES = ["future", "past", "current", "new"] as const;
+export type LineState = (typeof STATES)[number];
 
 export function clamp(trace: Trace, position: number): number {
   return Math.min(Math.max(Math.trunc(position) || 0, 0), lengthOf(trace));

@@ -3,8 +3,7 @@
 
 import type { Frame, Line, Scalar, Trace, TraceEvent, Value } from "../schema";
 import { placesOf, runsAround } from "./cursor";
-import { bare } from "./lines";
-import { addTo, beginOf, eventAt, memoized, memoizedByText, outward } from "./lookup";
+import { addTo, bare, beginOf, eventAt, memoized, memoizedByText, outward, subnetsById } from "./lookup";
 
 /** A blob version, the nested net that it belongs to, and the run that is meant; null: the outermost net. */
 export interface Place {
@@ -26,7 +25,7 @@ export interface Round {
 export function valueOf(trace: Trace, frame: number | null, blob: string): Value | undefined {
   if (frame === null) return trace.values[blob];
   const run = trace.frames[frame];
-  const slot = run ? (placesOf(trace).subnets.get(run.subnet)?.blobs.indexOf(blob) ?? -1) : -1;
+  const slot = run ? (subnetsById(trace).get(run.subnet)?.blobs.indexOf(blob) ?? -1) : -1;
   const number = run?.values[slot] ?? null;
   return number === null ? undefined : trace.arrays[number];
 }
@@ -68,7 +67,7 @@ export function forwardIteration(round: Frame): number {
 export function roundText(trace: Trace, round: Frame | null | undefined): string {
   if (!round || round.iteration === null) return "";
   const count = round.iterations === null ? "" : ` of ${round.iterations}`;
-  const isTest = placesOf(trace).subnets.get(round.subnet)?.argument === "cond_net";
+  const isTest = subnetsById(trace).get(round.subnet)?.argument === "cond_net";
   return isTest ? `test ${round.iteration}${count}` : `iteration ${forwardIteration(round)}${count}`;
 }
 
@@ -107,16 +106,13 @@ function ranAt(trace: Trace, maker: Line): number {
   return trace.schedule !== null && maker.role === "forward" ? maker.made : (maker.ran ?? 0);
 }
 
-const runKey = (subnet: string, around: number | null, iteration: number | null, isBackward: boolean): string => JSON.stringify([subnet, around, iteration, isBackward]);
-const runs = memoized((trace) => new Map(trace.frames.map((run, number) => [runKey(run.subnet, run.around, run.iteration, run.is_backward), number])));
-
 /** The run forward that a run of a backward pass goes back through: a loop goes through its last iteration first. */
 export function forwardRun(trace: Trace, frame: number): number | null {
   let around: number | null = null;
   for (const run of runsAround(trace, frame).reverse()) {
     const iteration = run.is_backward && run.iteration !== null ? forwardIteration(run) : run.iteration;
-    const forward = runs(trace).get(runKey(run.subnet, around, iteration, false));
-    if (forward === undefined) return null;
+    const forward = trace.frames.findIndex((one) => !one.is_backward && one.subnet === run.subnet && one.around === around && one.iteration === iteration);
+    if (forward < 0) return null;
     around = forward;
   }
   return around;
@@ -130,17 +126,16 @@ export function workspacesOn(trace: Trace, stack: number): (number | null)[] {
 
 /** The blobs of a workspace that a run has left, each at its last version. */
 export function blobsIn(trace: Trace, frame: number): string[] {
-  const blobs = placesOf(trace).subnets.get(trace.frames[frame]?.subnet ?? "")?.blobs ?? [];
+  const blobs = subnetsById(trace).get(trace.frames[frame]?.subnet ?? "")?.blobs ?? [];
   const there = blobs.filter((blob) => valueOf(trace, frame, blob));
   return [...new Map(there.map((blob) => [bare(blob), blob])).values()];
 }
 
 /** The position after which a run has computed what a line writes; null: it has not. */
 export function computedAt(trace: Trace, frame: number, line: string): number | null {
-  const { entered, end } = placesOf(trace);
-  const start = entered[frame] ?? -1;
-  if (start < 0) return null;
-  for (let number = Math.max(start, beginOf(trace)); number <= end.get(start); number++) {
+  const stay = placesOf(trace).of(frame);
+  if (!stay) return null;
+  for (let number = Math.max(stay.entered, beginOf(trace)); number <= stay.end; number++) {
     const event = eventAt(trace, number);
     if (event?.kind === "Ran" && event.frame === frame && event.lines[0] === line) return number + 1;
   }

@@ -19,7 +19,6 @@ export function createChoice<Name extends string>(
   });
   return {
     element: element("div", { class: shape, role: "group", "aria-label": label }, ...buttons),
-    /** Shows which one holds. */
     show(name: Name) {
       shown = name;
       buttons.forEach((one, index) => one.setAttribute("aria-pressed", String(names[index] === name)));
@@ -80,7 +79,6 @@ export function createTabs<Name extends string>(label: string, names: readonly N
   resizes.observe(list);
   return {
     element: row,
-    /** Shows which tab is open. */
     show(name: Name) {
       const chosen = buttons[names.indexOf(name)];
       if (chosen === shown) return;

@@ -1,6 +1,6 @@
 // Builds DOM elements from tags, attributes and text. Text only ever becomes text: nothing is parsed as markup.
 
-import { innerWords } from "../../model/recording/lines";
+import { innerWords } from "../../model/recording/lookup";
 
 export type Child = Node | string;
 export type Attributes = Record<string, string | number | boolean>;

@@ -33,18 +33,14 @@ export interface Navigation extends Verbs {
   go(position: number): void;
   /** Moves from where an operator was made to where it ran, or back. */
   otherClock(): void;
-  /** Switches teaching mode on or off. */
   teach(): void;
-  /** Shows the table of the operators in the place of the graph, or the graph again. */
   table(): void;
   /** Shows the graph as large as a projector needs it, or as a screen does. */
   project(): void;
   /** Takes a key as a part of a prediction; false where nothing is asked. */
   answer(key: string): boolean;
   marks(): Marks;
-  /** Changes the marks and tells the host. */
   mark(marks: Marks): void;
-  /** Sets or takes away a breakpoint at a line. */
   toggleBreakpoint(line: string): void;
   /** Shows in the graph what lies near the line that is looked at, or all again. */
   focus(): void;
@@ -53,7 +49,6 @@ export interface Navigation extends Verbs {
    * host inserts; null: there is no kernel.
    */
   perform: ((deed: Performed, ...given: string[]) => void) | null;
-  /** Shows a line of the user's code. */
   code(line: CodeLine): void;
   /** Looks at one line until the next move; null looks at the event again. */
   select(line: string | null): void;

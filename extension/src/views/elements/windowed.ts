@@ -11,21 +11,20 @@ const AHEAD = 160;
 /** As long as nobody sees the list. */
 const UNSEEN = { width: 320, height: 600 };
 
-interface Source {
+interface Source<Row> {
   /** What tells a row from the others; it stays when the list changes around it. */
   key(index: number): string;
-  build(index: number): HTMLElement;
-  /** A row has left the page, and will be built anew. */
-  drop(key: string): void;
+  /** Builds a row, anew each time that it comes back into the page. */
+  build(index: number): Row;
   /** About how high a row will be, in a list so wide. */
   estimate(index: number, width: number): number;
 }
 
 /** Fills `box`, which scrolls. */
-export function createWindowed(box: HTMLElement, source: Source) {
+export function createWindowed<Row extends { element: HTMLElement }>(box: HTMLElement, source: Source<Row>) {
   const sheet = element("div", { class: "gv-sheet" });
   const measured = new Map<string, number>();
-  const rows = new Map<string, HTMLElement>();
+  const rows = new Map<string, Row>();
   let { width, height } = UNSEEN;
   let scrolled = 0;
   let kept = -1;
@@ -54,7 +53,11 @@ export function createWindowed(box: HTMLElement, source: Source) {
     if (kept >= 0 && kept < from) wanted.unshift(kept);
     if (kept >= to && kept < count()) wanted.push(kept);
     const keys = new Set(wanted.map((index) => source.key(index)));
-    for (const [key, row] of rows) if (!keys.has(key)) drop(key, row);
+    for (const [key, row] of rows) {
+      if (keys.has(key)) continue;
+      row.element.remove();
+      rows.delete(key);
+    }
     let next = sheet.firstElementChild;
     let end = 0;
     for (const index of wanted) {
@@ -66,24 +69,18 @@ export function createWindowed(box: HTMLElement, source: Source) {
     }
   }
 
-  function drop(key: string, row: HTMLElement): void {
-    row.remove();
-    rows.delete(key);
-    source.drop(key);
-  }
-
   function rowOf(index: number): HTMLElement {
     const key = source.key(index);
     const row = rows.get(key) ?? source.build(index);
     rows.set(key, row);
-    return row;
+    return row.element;
   }
 
   /** Takes the heights from the page; true when the estimates were wrong. */
   function measureRows(): boolean {
     let isNew = false;
     for (const [key, row] of rows) {
-      const found = row.getBoundingClientRect().height;
+      const found = row.element.getBoundingClientRect().height;
       if (found === 0 || found === measured.get(key)) continue;
       measured.set(key, found);
       isNew = true;
@@ -136,6 +133,8 @@ export function createWindowed(box: HTMLElement, source: Source) {
   resizes.observe(box);
 
   return {
+    /** Those that are in the page, by their keys. */
+    rows: rows as ReadonlyMap<string, Row>,
     /** Shows so many rows of the source, all of which can be others than before. */
     fill(length: number) {
       revealed = -1;
@@ -149,6 +148,13 @@ export function createWindowed(box: HTMLElement, source: Source) {
     /** Has a row in the page wherever the window is, so that it keeps the focus. */
     keep(index: number) {
       kept = index;
+    },
+    /** Brings a row into sight, to stay in the page. */
+    lead(index: number): Row | undefined {
+      kept = index;
+      reveal(index);
+      draw();
+      return rows.get(source.key(index));
     },
     dispose: () => resizes.disconnect(),
   };

@@ -1,9 +1,8 @@
 // The drawing in its window. A step changes the classes of its nodes and edges; opening, closing and focusing fold the
 // same drawing in another way. Clusters open in it: operators that run nested nets, and groups.
 
-import { currentEvent, linesAbout, placesOf } from "../../model/recording/cursor";
-import { allLines, drawnAs, groupOfNode, groupsOf, linesById, subnetOf } from "../../model/recording/lines";
-import { outward } from "../../model/recording/lookup";
+import { currentEvent, linesAbout } from "../../model/recording/cursor";
+import { allLines, drawnAs, groupOfNode, groupsOf, linesById, outward, subnetOf, subnetsById } from "../../model/recording/lookup";
 import type { BreakpointEntry, Trace } from "../../model/schema";
 import { element, svgElement } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
@@ -31,7 +30,7 @@ export function clustersOf(trace: Trace, source: Source, drawn: (id: string) => 
   }
 
   function ownerOf(net: string | null): string | null {
-    const subnet = placesOf(trace).subnets.get(drawn(net ?? ""));
+    const subnet = subnetsById(trace).get(drawn(net ?? ""));
     const owner = subnet?.owner ?? subnet?.backward_owner;
     return owner == null ? null : drawn(owner);
   }
@@ -105,7 +104,6 @@ export function createOpening(tree: Tree) {
       for (const cluster of here) byPosition.add(cluster);
       settle();
     },
-    /** The person opens or closes a cluster. */
     toggle(cluster: string) {
       if (open.has(cluster)) {
         byHand.delete(cluster);
@@ -114,7 +112,6 @@ export function createOpening(tree: Tree) {
       } else openByHand(cluster);
       settle();
     },
-    /** The person wants to see what is in a cluster. */
     show(cluster: string) {
       for (const one of clustersFrom(tree, cluster)) {
         closed.delete(one);
@@ -172,9 +169,6 @@ function button(group: SVGElement, mark: Element, isOpen: boolean, act: () => vo
   const name = group.querySelector("title")?.textContent?.split(":")[0] ?? "operator";
   const at = (name: string): string => box?.getAttribute(name) ?? "0";
   const area = svgElement("rect", { class: "area", x: at("x"), y: at("y"), width: 26, height: at("height") });
-  // Nested nets are drawn open, groups closed.
-  const isDrawnOpen = !group.classList.contains("group");
-  if (isOpen !== isDrawnOpen) mark.setAttribute("transform", `rotate(${isOpen ? 90 : -90} ${centre(mark)})`);
   const told = { "aria-expanded": String(isOpen), "aria-label": `${isOpen ? "Close" : "Open"} ${name}` };
   const made = svgElement("g", { class: "toggle", role: "button", tabindex: 0, ...told }, area, mark);
   press(made, act);
@@ -186,12 +180,6 @@ function button(group: SVGElement, mark: Element, isOpen: boolean, act: () => vo
   });
   group.append(made);
   return made;
-}
-
-function centre(mark: Element): string {
-  const numbers = (mark.getAttribute("points") ?? "").split(/[\s,]+/).map(Number);
-  const middle = (along: number[]): number => (Math.min(...along) + Math.max(...along)) / 2;
-  return [0, 1].map((axis) => middle(numbers.filter((_, index) => index % 2 === axis))).join(" ");
 }
 
 export type Canvas = ReturnType<typeof createCanvas>;
@@ -311,12 +299,10 @@ export function createCanvas(trace: Trace, source: Source, whole: () => Source, 
     viewport,
     show,
     select,
-    /** Marks the groups in which breakpoints stand. */
     mark(entries: readonly BreakpointEntry[]) {
       breakpoints = entries;
       picture.marking.mark(entries);
     },
-    /** Opens what a line lies in. */
     reveal(line: string) {
       const cluster = clusters.holding(line);
       if (cluster === null || picture.marking.node(line)) return;
@@ -336,14 +322,12 @@ export function createCanvas(trace: Trace, source: Source, whole: () => Source, 
       if (node) viewport.follow([node]);
       if (!source.isFixed) viewport.begin();
     },
-    /** Shows what the wires carry, or takes it away. */
     teach(isOn: boolean) {
       if (isOn === isTaught) return;
       isTaught = isOn;
       viewport.follow(redraw([]));
       viewport.begin();
     },
-    /** Shows the drawing with its plumbing, or without it again. */
     plumb(isWhole: boolean) {
       const event = currentEvent(trace, shown);
       ({ source, drawn, clusters, opening } = isWhole ? variant(trace, whole(), true) : folded);
@@ -367,7 +351,7 @@ function withAround(trace: Trace, lines: readonly string[], around: (line: strin
   for (const line of lines) for (const cluster of around(line)) found.add(cluster).add(`${cluster}.backward`);
   // It grows as it is gone through: an owner can lie in a net that others own.
   for (const line of found) {
-    const net = placesOf(trace).subnets.get(subnetOf(line) ?? "");
+    const net = subnetsById(trace).get(subnetOf(line) ?? "");
     for (const owner of [net?.owner, net?.backward_owner]) if (owner) found.add(owner);
   }
   return found;

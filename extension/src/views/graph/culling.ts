@@ -35,7 +35,6 @@ export function createCulling(all: readonly Part[]) {
   }
 
   return {
-    /** Renders parts, so that they can be measured. */
     reveal(elements: Element[]) {
       for (const element of elements) {
         const part = byElement.get(element);

@@ -1,7 +1,6 @@
 // The graph's pane: the drawing, or the table of the operators, and what is done to them: zoom, search, focus.
 
-import { allLines, forwardOf, linesById, netOf, numberOf, subnetOf } from "../../model/recording/lines";
-import { addTo } from "../../model/recording/lookup";
+import { addTo, allLines, forwardOf, linesById, netOf, numberOf, subnetOf } from "../../model/recording/lookup";
 import type { BreakpointEntry, Line, Trace } from "../../model/schema";
 import { messageOf } from "../../model/schema/reader";
 import { button, element, iconButton, ICONS, leave } from "../elements/dom";
@@ -107,7 +106,6 @@ export function createFocus(trace: Trace, keep: (lines: ReadonlySet<string> | nu
     get isOn() {
       return centre !== null;
     },
-    /** Focuses on a line, or shows all again. */
     toggle(line: string | undefined) {
       if (centre !== null) end();
       else if (line !== undefined) show(line);
@@ -215,10 +213,8 @@ export function createGraph(trace: Trace, navigation: Navigation) {
       canvas?.select(line);
       operators?.select(line);
     },
-    /** Marks the groups in which breakpoints stand. */
     mark: (breakpoints: readonly BreakpointEntry[]) => canvas?.mark(breakpoints),
     fit: () => canvas?.viewport.fit(),
-    /** Text as large as a projector needs it, or as a screen does. */
     enlarge: (isFar: boolean) => canvas?.viewport.enlarge(isFar),
     /** Shows what the wires carry and veils what comes later, or takes it back. */
     teach(isOn: boolean) {
@@ -226,7 +222,6 @@ export function createGraph(trace: Trace, navigation: Navigation) {
       canvas?.teach(isOn);
       operators?.teach(isOn);
     },
-    /** Shows the table of the operators, or the graph. */
     table(isTable: boolean) {
       pane.classList.toggle("gv-tabular", isTable);
       if (isTable) opened().open();
@@ -237,10 +232,8 @@ export function createGraph(trace: Trace, navigation: Navigation) {
       focus.end();
       search.focus();
     },
-    /** Shows what lies near a line alone, or all again. */
     toggleFocus: (line: string | undefined) => canvas && focus.toggle(selected ?? line),
     endFocus: focus.end,
-    /** Opens or closes the group around a line. */
     toggleGroup(line: string | undefined) {
       const at = selected ?? line;
       if (at !== undefined) canvas?.toggle(at);

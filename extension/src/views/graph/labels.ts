@@ -4,13 +4,12 @@
 // that is free.
 
 import { isSeveral, looseWires, severalAt, toldAt, wiresBetween, type Several, type Told, type Wire } from "../../lesson/wires";
-import { groupOfNode, groupsOf, linesById, netOf, subnetOf } from "../../model/recording/lines";
-import { addTo, lengthOf } from "../../model/recording/lookup";
+import { addTo, groupOfNode, groupsOf, lengthOf, linesById, netOf, subnetOf } from "../../model/recording/lookup";
 import { elementsOf } from "../../model/recording/values";
 import type { Line, Trace } from "../../model/schema";
 import { DIGITS, glance, NOT_COMPUTED, NOT_YET, NOT_YET_IN_SHORT, quantity } from "../elements/numbers";
 import { svgElement } from "../elements/dom";
-import { PORT, type Box } from "./drawing/levels";
+import { PORT, said, segmentsOf, type Box } from "./drawing/levels";
 import { boxOf, offset, pathOf, type Drawing, type Point } from "./drawing/svg";
 
 /** A spot for a label: whether its text ends at the wire, and what is drawn of the wire where the drawing has none. */
@@ -63,9 +62,8 @@ export function edgeLabels(trace: Trace, byId: Map<string, SVGElement>, extent: 
   const labels: Planned[] = [];
   for (const [id, edge] of byId) {
     if (!id.startsWith("edge-") || edge.classList.contains("saved")) continue;
-    const end = (which: string): string => [...edge.classList].find((one) => one.startsWith(`${which}-`))?.slice(which.length + 1) ?? "";
     const isBackward = edge.classList.contains("backward");
-    const [tails, heads] = [end("from"), end("to")].map((one) => linesAt(trace, one, isBackward));
+    const [tails, heads] = ["from", "to"].map((word) => linesAt(trace, said(edge, word), isBackward));
     const wires = wiresBetween(tails ?? [], heads ?? [], isBackward);
     if (wires.length === 0) continue;
     edge.setAttribute("data-told", "");
@@ -147,15 +145,6 @@ const STEP = 5;
 /** What is taken is looked for in strips of this height. */
 const STRIP = 40;
 
-/** For each label the number of the place that it takes; null: all are taken. */
-export function place(labels: readonly Box[][], boxes: readonly Box[], lines: readonly Point[][]): (number | null)[] {
-  const take = taking(boxes, lines);
-  return labels.map((places) => {
-    const found = places.findIndex(take);
-    return found < 0 ? null : found;
-  });
-}
-
 /** What takes a box, if nothing lies there, and says whether it did. */
 export function taking(boxes: readonly Box[], lines: readonly Point[][]): (box: Box) => boolean {
   const strips = new Map<number, Box[]>();
@@ -186,8 +175,7 @@ const SIZES: Record<string, number> = { M: 2, L: 2, H: 1, V: 1, Q: 4, C: 6 };
 export function pointsOf(path: string): Point[] {
   const points: Point[] = [];
   let from: Point = [0, 0];
-  for (const [, command = "", rest = ""] of path.matchAll(/([MLHVQC])([^MLHVQC]*)/g)) {
-    const numbers = (rest.match(/-?[\d.]+/g) ?? []).map(Number);
+  for (const [command, numbers] of segmentsOf(path)) {
     const size = SIZES[command] ?? 2;
     for (let index = 0; index + size <= numbers.length; index += size) {
       const through = controls(command, numbers.slice(index, index + size), from);
@@ -222,8 +210,6 @@ function pointAt(through: Point[], share: number): Point {
   return pointAt(rest.map(([x, y], index) => [between(through[index]?.[0] ?? x, x), between(through[index]?.[1] ?? y, y)]), share);
 }
 
-/** So many labels have places; the others are shown only where the event is. */
-const MOST = 200;
 export const FONT = 11;
 export const LINE = 12;
 /** Of a character of the font for code. */
@@ -242,59 +228,26 @@ export function labelled(trace: Trace, { svg, byId }: Drawing) {
   const extent = extentIn(trace);
   const planned = [...looseLabels(trace, scene, extent), ...edgeLabels(trace, byId, extent)];
   const layer = svgElement("g", { class: "gv-wires" });
-  let chosen = placed(planned.slice(0, MOST), scene);
-  let drawn = new Map<Planned, Drawn>();
+  const take = taking(scene.boxes, scene.paths);
+  const chosen = new Map(planned.map((label) => [label, label.spots.find(take)]));
+  const drawn = new Map<Planned, Drawn>();
   graph.append(layer);
-  widen(svg, graph, planned.length > MOST ? planned.flatMap(({ spots }) => spots.slice(0, 1)) : boxesOf(chosen));
-
-  /** Where there are too many, those around the event have the places. */
-  function choose(close: readonly Planned[]): void {
-    const first = close[0];
-    if (first === undefined || planned.length <= MOST || close.every((label) => chosen.has(label))) return;
-    chosen = placed(around(planned, heightOf(first)), scene);
-    drawn = new Map();
-    layer.replaceChildren();
-  }
+  widen(svg, graph, [...chosen.values()].filter((spot) => spot !== undefined));
 
   return {
     /** Tells what the wires carry; labels without a place of their own only where they touch one of the lines `near`. */
     show(position: number, near: ReadonlySet<string>) {
-      const close = new Set(planned.filter(({ wires }) => wires.some(({ from, to }) => [from, ...to].some((line) => line !== null && near.has(line)))));
-      choose([...close]);
-      for (const label of planned) {
-        const number = chosen.get(label) ?? null;
-        const isShown = number !== null || close.has(label);
-        const known = drawn.get(label) ?? (isShown ? draw(layer, label, number) : null);
+      for (const [label, spot] of chosen) {
+        const isShown = spot !== undefined || label.wires.some(({ from, to }) => [from, ...to].some((line) => line !== null && near.has(line)));
+        const known = drawn.get(label) ?? (isShown ? draw(layer, label, spot) : null);
         if (!known) continue;
         drawn.set(label, known);
-        if (number === null) known.group.toggleAttribute("data-hidden", !isShown);
+        if (!spot) known.group.toggleAttribute("data-hidden", !isShown);
         if (isShown) tell(trace, label, known, position);
       }
     },
-    /** How many labels have no place. */
-    get placeless() {
-      return planned.filter((label) => (chosen.get(label) ?? null) === null).length;
-    },
+    placeless: planned.filter((label) => !chosen.get(label)).length,
   };
-}
-
-/** For each of these labels the number of the spot that it takes; null: all are taken. */
-function placed(labels: readonly Planned[], scene: Scene): Map<Planned, number | null> {
-  const numbers = place(labels.map(({ spots }) => spots), scene.boxes, scene.paths);
-  return new Map(labels.map((label, index) => [label, numbers[index] ?? null]));
-}
-
-function boxesOf(chosen: ReadonlyMap<Planned, number | null>): Box[] {
-  return [...chosen].flatMap(([{ spots }, number]) => (number === null ? [] : spots.slice(number, number + 1)));
-}
-
-const heightOf = ({ spots }: Planned): number => spots[0]?.y ?? 0;
-
-/** The labels that stand nearest to a height, in their order. */
-function around(planned: readonly Planned[], height: number): Planned[] {
-  const distance = (label: Planned): number => Math.abs(heightOf(label) - height);
-  const nearest = new Set([...planned].sort((a, b) => distance(a) - distance(b)).slice(0, MOST));
-  return planned.filter((label) => nearest.has(label));
 }
 
 function toldOf(trace: Trace, wires: readonly Wire[], isTogether: boolean, position: number): Told[] {
@@ -312,9 +265,9 @@ function extentIn(trace: Trace): Extent {
   };
 }
 
-function draw(layer: SVGElement, { wires, isTogether, spots }: Planned, chosen: number | null) {
-  const group = svgElement("g", { class: chosen === null ? "gv-wire gv-crowded" : "gv-wire" });
-  const { x = 0, y = 0, width = 0, isBefore = false, stub = "" } = spots[chosen ?? 0] ?? {};
+function draw(layer: SVGElement, { wires, isTogether, spots }: Planned, chosen: Spot | undefined) {
+  const group = svgElement("g", { class: chosen ? "gv-wire" : "gv-wire gv-crowded" });
+  const { x = 0, y = 0, width = 0, isBefore = false, stub = "" } = chosen ?? spots[0] ?? {};
   if (stub !== "") group.append(svgElement("path", { d: stub, class: "gv-stub" }));
   const rows = (isTogether ? wires.slice(0, 1) : wires).flatMap(({ isBackward }) => (isBackward ? ["gradient"] : ["value", "gradient"]));
   const texts = rows.map((what, index) => {

@@ -4,7 +4,7 @@
 import { looseWires } from "../../lesson/wires";
 import { gradientAt, normOf } from "../../model/filters/code";
 import { shortName } from "../../formula/steps";
-import { bare } from "../../model/recording/lines";
+import { bare } from "../../model/recording/lookup";
 import { blobOf, valueAt } from "../../model/recording/values";
 import type { Line, Trace } from "../../model/schema";
 import { svgElement } from "../elements/dom";

@@ -3,28 +3,23 @@
 
 import { breakpointsAt } from "../../model/filters/marks";
 import { currentEvent, faultAt, forwardLine, hasRun, isStale, linesAbout, lineState, type LineState } from "../../model/recording/cursor";
-import { allLines, groupOfNode, groupsAround, groupsOf, linesById, type Group } from "../../model/recording/lines";
-import { addTo, behind } from "../../model/recording/lookup";
+import { addTo, allLines, behind, type Group, groupOfNode, groupsAround, groupsOf, linesNamed } from "../../model/recording/lookup";
 import type { BreakpointEntry, Line, Trace } from "../../model/schema";
 import { svgElement } from "../elements/dom";
 import { isSum } from "../elements/kinds";
+import { said } from "./drawing/levels";
 import type { Drawing } from "./drawing/svg";
 import { createNorms, firstOdd, oddAt, oddMark, type Odd } from "./norms";
 
-interface Drawn {
-  element: SVGElement;
-  classes: string;
-}
-
-/** An edge or node with the classes it was drawn with. */
-interface DrawnWith extends Drawn {
-  drawn: string;
-}
-
 /** Its own line, and those that are folded in it. */
-type DrawnNode = DrawnWith & { lines: [Line, ...Line[]]; odd?: Odd | null };
+interface DrawnNode {
+  element: SVGElement;
+  lines: [Line, ...Line[]];
+  odd?: Odd | null;
+}
 
-interface DrawnEdge extends DrawnWith {
+interface DrawnEdge {
+  element: SVGElement;
   made: number;
   /** The line whose node the edge ends in; "" for a port. */
   end: string;
@@ -51,17 +46,18 @@ export function createMarking(trace: Trace, drawing: Drawing, drawnAs: (id: stri
       const state = nodeState(trace, node, position);
       if (state === "new") fresh.add(id);
       if (state === "new" || state === "current") marked.push(node.element);
-      const run = hasRun(node.lines[0], position) ? " ran" : "";
-      const accumulating = state === "new" && isSum(event) ? " accumulating" : "";
-      const obstacle = node.lines.some((line) => faultAt(trace, line.id, position)) ? " obstacle" : "";
-      const stale = node.lines.some((line) => isStale(line, position)) ? " stale" : "";
-      setClasses(node, `${node.drawn}${state === "past" ? "" : ` ${state}`}${accumulating}${run}${obstacle}${stale}`);
+      dress(node.element, state, {
+        accumulating: state === "new" && isSum(event),
+        ran: hasRun(node.lines[0], position),
+        obstacle: node.lines.some((line) => faultAt(trace, line.id, position) !== ""),
+        stale: node.lines.some((line) => isStale(line, position)),
+      });
       markOdd(node, oddAt(trace, node.lines, position));
     }
     marked.push(...groups.show(position, touched, nodes));
     for (const edge of reached) {
-      const state = edge.made > position ? " future" : fresh.has(edge.end) ? " hot" : "";
-      setClasses(edge, edge.drawn + state);
+      const isFuture = edge.made > position;
+      dress(edge.element, isFuture ? "future" : "past", { hot: !isFuture && fresh.has(edge.end) });
       norms.show(edge.element, position);
     }
     here?.classList.remove("here");
@@ -78,15 +74,14 @@ export function createMarking(trace: Trace, drawing: Drawing, drawnAs: (id: stri
     node: (line: string) => nodes.get(drawnAs(line))?.element ?? groups.node(line),
     /** The node of a line or a group or, where that is in closed groups, of the innermost group that is drawn. */
     seen: (line: string) => nodes.get(drawnAs(line))?.element ?? groups.node(line) ?? groupsAround(groupsOf(trace), line).map(({ id }) => groups.node(id)).find(Boolean),
-    /** Marks the groups in which lines have breakpoints. */
     mark: groups.mark,
   };
 }
 
-function setClasses(drawn: Drawn, classes: string): void {
-  if (classes === drawn.classes) return;
-  drawn.classes = classes;
-  drawn.element.setAttribute("class", classes);
+/** Gives an element the looks of a state, and others that it has or has not. */
+function dress(element: Element, state: LineState, looks: Record<string, boolean>): void {
+  for (const one of ["future", "current", "new"]) element.classList.toggle(one, one === state);
+  for (const [look, isOn] of Object.entries(looks)) element.classList.toggle(look, isOn);
 }
 
 function markOdd(node: Pick<DrawnNode, "element" | "odd">, odd: Odd | null): void {
@@ -101,8 +96,7 @@ function findNodes(trace: Trace, drawing: Drawing, drawnAs: (id: string) => stri
   const folded: Line[] = [];
   for (const line of allLines(trace)) {
     const element = drawing.byId.get(`node-${line.id}`);
-    const drawn = `node ${line.role}${element?.classList.contains("gpu") ? " gpu" : ""}`;
-    if (element) nodes.set(line.id, { lines: [line], element, drawn, classes: "" });
+    if (element) nodes.set(line.id, { lines: [line], element });
     else if (drawnAs(line.id) !== line.id) folded.push(line);
   }
   for (const line of folded) nodes.get(drawnAs(line.id))?.lines.push(line);
@@ -119,16 +113,14 @@ function nodeState(trace: Trace, { lines }: DrawnNode, position: number): LineSt
 
 /** Edges and ports by the lines that they touch: those at their ends or, at groups, the one that makes an edge exist. */
 function findEdges(trace: Trace, drawing: Drawing): Map<string, DrawnEdge[]> {
-  const lines = linesById(trace);
   const edges = new Map<string, DrawnEdge[]>();
   for (const [id, element] of drawing.byId) {
     if (!id.startsWith("edge-") && !element.classList.contains("port")) continue;
-    const drawn = element.getAttribute("class") ?? "";
-    const told = (what: string): string => new RegExp(`(?:^|\\s)${what}-(\\S+)`).exec(drawn)?.[1] ?? "";
-    const ends = told("by") ? [told("by")] : [told("from"), told("to")].map((end) => served(drawing, end));
+    const [by, from, to] = ["by", "from", "to"].map((word) => said(element, word)) as [string, string, string];
+    const ends = by ? [by] : [served(drawing, from), served(drawing, to)];
     // The net is there from the beginning, and so are its edges.
-    const made = element.classList.contains("forward") ? 0 : Math.max(0, ...ends.map((end) => lines.get(end)?.made ?? 0));
-    const edge = { element, made, end: told("to"), drawn, classes: drawn };
+    const made = element.classList.contains("forward") ? 0 : Math.max(0, ...linesNamed(trace, ends).map((line) => line.made));
+    const edge = { element, made, end: to };
     for (const line of new Set(ends)) addTo(edges, line, edge);
   }
   return edges;
@@ -137,8 +129,7 @@ function findEdges(trace: Trace, drawing: Drawing): Map<string, DrawnEdge[]> {
 /** The line at an end of an edge; for a port, the one that makes it exist. */
 function served(drawing: Drawing, end: string): string {
   const node = drawing.byId.get(`node-${end}`);
-  if (!node?.classList.contains("port")) return end;
-  return [...node.classList].find((word) => word.startsWith("to-"))?.slice("to-".length) ?? end;
+  return node?.classList.contains("port") ? said(node, "to") || end : end;
 }
 
 function createGroupMarking(trace: Trace, drawing: Drawing) {
@@ -160,24 +151,22 @@ function createGroupMarking(trace: Trace, drawing: Drawing) {
     const inside = around(here);
     const faulty = around([...(trace.obstacle?.lines ?? []), ...here].filter((line) => faultAt(trace, line, position)));
     for (const group of around(touched)) {
-      for (const node of nodes.get(group.id) ?? []) dress(node, group, position, event?.lines ?? [], visited, inside.has(group), faulty.has(group));
+      for (const node of nodes.get(group.id) ?? []) update(node, group, position, event?.lines ?? [], visited, inside.has(group), faulty.has(group));
     }
     const seen = [...here].filter((line) => !drawn.has(line)).map((line) => groupsAround(groups, line).find(({ id }) => nodes.has(id)));
     return seen.flatMap((group) => (group ? (nodes.get(group.id) ?? []).map(({ element }) => element) : []));
   }
 
-  function dress(node: GroupNode, group: Group, position: number, lines: string[], visited: string | undefined, isInside: boolean, isFaulty: boolean): void {
+  function update(node: GroupNode, group: Group, position: number, lines: string[], visited: string | undefined, isInside: boolean, isFaulty: boolean): void {
     const own = (line: string): boolean => isInside && isForwardLine(line) === node.isForward && groupsAround(groups, line).includes(group);
     const isNew = lines.some(own);
     const isCurrent = visited !== undefined && own(visited);
     const made = behind(group.mades, position);
-    const state = isNew ? " new" : isCurrent ? " current" : !node.isForward && made === 0 ? " future" : "";
-    const obstacle = node.isForward && isFaulty ? " obstacle" : "";
-    const classes = `node group ${node.isForward ? "forward" : "gradient"}${state}${obstacle}`;
+    const state = isNew ? "new" : isCurrent ? "current" : !node.isForward && made === 0 ? "future" : "past";
     const all = group.mades.length;
     const progress = node.isForward || made === all ? node.says : `${made} of ${all} made`;
     const text = !isNew && !isCurrent ? progress : node.isForward ? `here: #${/\d+$/.exec(lines.find(own) ?? visited ?? "")?.[0] ?? ""}` : `here · ${progress}`;
-    setClasses(node, classes);
+    dress(node.element, state, { obstacle: node.isForward && isFaulty });
     if (node.detail && node.detail.textContent !== text) node.detail.textContent = text;
     const odd = firstOdd(trace).get(node.isForward ? group.id : `${group.id}.backward`);
     markOdd(node, odd ? oddAt(trace, [odd], position) : null);
@@ -205,7 +194,7 @@ type GroupNode = ReturnType<typeof groupNode>;
 function groupNode(element: SVGElement, isForward: boolean) {
   const detail = element.querySelector("text.detail");
   const odd: Odd | null = null;
-  return { element, isForward, detail, says: detail?.textContent ?? "", classes: "", odd };
+  return { element, isForward, detail, says: detail?.textContent ?? "", odd };
 }
 
 function isForwardLine(line: string): boolean {

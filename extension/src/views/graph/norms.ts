@@ -3,13 +3,12 @@
 
 import { gradientAt, normOf } from "../../model/filters/code";
 import { forwardLine } from "../../model/recording/cursor";
-import { groupsAround, groupsOf, subnetOf } from "../../model/recording/lines";
-import { endOf, memoized, memoizedByText } from "../../model/recording/lookup";
+import { endOf, groupsAround, groupsOf, memoized, memoizedByText, subnetOf } from "../../model/recording/lookup";
 import { blobOf } from "../../model/recording/values";
 import type { Line, Scalar, Trace } from "../../model/schema";
 import { svgElement } from "../elements/dom";
 import { counted, DIGITS, quantity } from "../elements/numbers";
-import { outlineOf } from "./drawing/levels";
+import { outlineOf, said } from "./drawing/levels";
 import { pathOf, type Drawing, type Point } from "./drawing/svg";
 import { linesAt, pointsOf } from "./labels";
 
@@ -50,8 +49,7 @@ export function createNorms(trace: Trace, drawing: Drawing) {
 
 /** The gradients that flow along an edge: what the lines at its one end write, or let pass, and those at the other read. */
 function flowing(trace: Trace, element: Element): Omit<NormedEdge, "element"> {
-  const end = (which: string): string => [...element.classList].find((one) => one.startsWith(`${which}-`))?.slice(which.length + 1) ?? "";
-  const [from, to] = [endAt(trace, end("from")), endAt(trace, end("to"))];
+  const [from, to] = [endAt(trace, said(element, "from")), endAt(trace, said(element, "to"))];
   return { subnet: from.subnet, gradients: [...from.sent].filter((blob) => to.read.has(blob)) };
 }
 

@@ -1,10 +1,10 @@
 // The table of the operators, the other form of the graph: one row for each forward operator, with what its gradient is.
 
 import { isMade, lastTold } from "../../lesson/lesson";
+import { gradientAt, gradientOf } from "../../model/filters/code";
 import { currentEvent, forwardLine, hasRun } from "../../model/recording/cursor";
-import { bare, subnetOf } from "../../model/recording/lines";
-import { addTo } from "../../model/recording/lookup";
-import type { GradientName, Line, Scalar, Trace } from "../../model/schema";
+import { addTo, subnetOf } from "../../model/recording/lookup";
+import type { Line, Scalar, Trace } from "../../model/schema";
 import { NOT_COMPUTED, NOT_YET_IN_SHORT, quantity } from "../elements/numbers";
 import { button, element, version, type Child } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
@@ -19,9 +19,8 @@ interface Entry {
   name: string;
   order: number;
   gradients: Line[];
-  /** The version of the gradient of its first output, and the operator that made it. */
+  /** The version of the gradient of its first output; null: there is none, or it is in a nested net. */
   gradient: string | null;
-  maker: Line | undefined;
 }
 
 type Column = "index" | "type" | "norm" | "made" | "ran";
@@ -32,7 +31,6 @@ const COLUMNS: [Column | null, string, string][] = [
 
 export function createOperators(trace: Trace, navigation: Navigation) {
   const entries = readEntries(trace);
-  const built = new Map<string, { element: HTMLElement; update(): void }>();
   let sorted = entries;
   let order: { column: Column; isRising: boolean } = { column: "index", isRising: true };
   let position = 0;
@@ -45,8 +43,7 @@ export function createOperators(trace: Trace, navigation: Navigation) {
   const pane = element("div", { class: "gv-operators", hidden: true }, table);
   const list = createWindowed(body, {
     key: (index) => sorted[index]?.line.id ?? "",
-    build: (index) => build(index),
-    drop: (line) => built.delete(line),
+    build,
     estimate: (_, width) => (width < ROW.turn ? ROW.narrow : ROW.wide),
   });
   let places = new Map<string, number>();
@@ -88,10 +85,7 @@ export function createOperators(trace: Trace, navigation: Navigation) {
   /** Whether it may be told of what has no gradient that it has none. */
   const isSettled = (): boolean => last() === Infinity || isMade(trace, position);
 
-  function normNow({ gradient, maker }: Entry): Scalar | null {
-    const isThere = gradient !== null && (maker ? hasRun(maker, position) : isSettled());
-    return isThere ? (trace.values[gradient]?.norm ?? null) : null;
-  }
+  const normNow = ({ gradient }: Entry): Scalar | null => gradientAt(trace, { subnet: null, gradient }, position)?.norm ?? null;
 
   function gradientText({ gradients }: Entry): string {
     const names = gradients.filter(({ made }) => told(made) !== null).map(({ type, kind }) => (kind === "passed" ? "passes on" : type));
@@ -111,9 +105,8 @@ export function createOperators(trace: Trace, navigation: Navigation) {
     return hasRun(line, position) ? String(line.ran) : NOT_YET_IN_SHORT;
   }
 
-  function build(index: number): HTMLElement {
-    const entry = sorted[index];
-    if (!entry) return element("div");
+  function build(index: number): { element: HTMLElement; update(): void } {
+    const entry = sorted[index] as Entry;
     const { line } = entry;
     const lead = button(() => navigation.select(line.id), { "data-operator": line.id, title: "Show it in the program and the inspector" }, line.type);
     const [gradients, norm, made, ran] = [cell(), cell(), cell(), cell()];
@@ -130,12 +123,11 @@ export function createOperators(trace: Trace, navigation: Navigation) {
       },
     };
     row.update();
-    built.set(line.id, row);
-    return row.element;
+    return row;
   }
 
   function update(): void {
-    if (!pane.hidden) for (const row of built.values()) row.update();
+    if (!pane.hidden) for (const row of list.rows.values()) row.update();
   }
 
   function reveal(line: string): void {
@@ -146,13 +138,11 @@ export function createOperators(trace: Trace, navigation: Navigation) {
   body.addEventListener("keydown", (event) => {
     const line = event.target instanceof HTMLElement ? event.target.dataset["operator"] : undefined;
     if (line === undefined || (event.key !== "ArrowUp" && event.key !== "ArrowDown")) return;
-    const next = sorted[placeOf(line) + (event.key === "ArrowDown" ? 1 : -1)];
-    if (!next) return;
+    const next = placeOf(line) + (event.key === "ArrowDown" ? 1 : -1);
+    if (!sorted[next]) return;
     event.preventDefault();
     event.stopPropagation();
-    list.keep(placeOf(next.line.id));
-    reveal(next.line.id);
-    built.get(next.line.id)?.element.querySelector<HTMLElement>("button")?.focus({ preventScroll: true });
+    list.lead(next)?.element.querySelector<HTMLElement>("button")?.focus({ preventScroll: true });
   });
   arrange();
   return {
@@ -200,22 +190,13 @@ function readEntries(trace: Trace): Entry[] {
   return [trace, ...trace.subnets].flatMap((net) => {
     const of = new Map<number, Line[]>();
     for (const line of net.backward) if (line.of !== null) addTo(of, line.of, line);
-    const makers = new Map(net.backward.flatMap((line) => (line.kind === "passed" ? [] : line.outputs.map((blob) => [blob, line] as const))));
     return net.forward.map((line, index) => {
       const around = subnetOf(line.id);
-      const gradient = around === null ? gradientOf(trace, line) : null;
+      const gradient = around === null ? gradientOf(trace, null, line.outputs.slice(0, 1)) : null;
       const gradients = (of.get(index) ?? []).filter(({ role }) => role === "gradient" || role === "passed");
-      return { line, name: around === null ? `#${index}` : `${around} #${index}`, order: order++, gradients, gradient, maker: makers.get(gradient ?? "") };
+      return { line, name: around === null ? `#${index}` : `${around} #${index}`, order: order++, gradients, gradient };
     });
   });
-}
-
-/** The version of the gradient of the first blob that a line writes, as far as the pass names it. */
-function gradientOf(trace: Trace, line: Line): string | null {
-  const blob = line.outputs[0];
-  if (blob === undefined) return null;
-  const found: GradientName | undefined = trace.gradients[bare(blob)];
-  return found === undefined ? null : typeof found === "string" ? found : found.values;
 }
 
 /** A cell, whose whole text is in its tool tip too: it can be too narrow for it. */

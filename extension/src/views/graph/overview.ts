@@ -69,9 +69,7 @@ export function createOverview(look: (x: number, y: number) => void) {
       down = Math.max(0, Math.min(LARGEST, (strip.clientHeight - 2 * MARGIN) / size.height));
       mark();
     },
-    /** The nodes look different than before. */
     mark,
-    /** This part of the drawing is in view. */
     frame({ x, y, width, height }: Box) {
       if (!isShown()) return;
       const cut = (low: number, length: number, most: number): [number, number] => [Math.max(low, 0), Math.max(0, Math.min(low + length, most) - Math.max(low, 0))];

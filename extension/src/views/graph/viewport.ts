@@ -4,7 +4,6 @@
 
 import { element } from "../elements/dom";
 import { createCulling } from "./culling";
-import { drag } from "./drag";
 import type { Span } from "./drawing/levels";
 import type { Drawing } from "./drawing/svg";
 import { createOverview, WIDTH } from "./overview";
@@ -24,8 +23,6 @@ const MARGIN = 4;
 
 type Pictured = Pick<Drawing, "svg" | "parts">;
 
-export type Viewport = ReturnType<typeof createViewport>;
-
 export function createViewport(drawing: Pictured) {
   const pane = element("div", { class: "gv-window" });
   const overview = createOverview((x, y) => put(beside(x), y, room() / 2, pane.clientHeight / 2));
@@ -40,7 +37,7 @@ export function createViewport(drawing: Pictured) {
   /** Where the window scrolls to, or has scrolled to. */
   let goal = { left: 0, top: 0 };
   let culling = createCulling(drawing.parts);
-  pane.append(freed(svg));
+  pane.append(svg);
 
   /** Margins as wide as the window let any point of the drawing come to its middle. */
   function resize(to: number): void {
@@ -88,7 +85,6 @@ export function createViewport(drawing: Pictured) {
     if (scale > 0 && pane.clientHeight > 0) cullAt(edge(), pane.clientHeight);
   }
 
-  /** Tells the overview which part is in view. */
   function frame(): void {
     if (scale > 0) overview.frame({ x: (pane.scrollLeft - pane.clientWidth) / scale, y: upper + edge(), width: room() / scale, height: pane.clientHeight / scale });
   }
@@ -182,7 +178,7 @@ export function createViewport(drawing: Pictured) {
     const from = before?.getBoundingClientRect();
     const at = { left: pane.scrollLeft, top: pane.scrollTop, edge: edge(), height: pane.clientHeight };
     drawing = other;
-    svg = freed(other.svg);
+    svg = other.svg;
     culling = createCulling(other.parts);
     ({ y: upper, width, height } = svg.viewBox.baseVal);
     followed = [[], []];
@@ -243,7 +239,6 @@ export function createViewport(drawing: Pictured) {
     follow: (elements: Element[]) => follow(elements, elements),
     step,
     replace,
-    /** Text as large as a projector needs it, or as a screen does. */
     enlarge(isFar: boolean) {
       if (readable === (isFar ? FAR : NEAR) / TEXT) return;
       readable = (isFar ? FAR : NEAR) / TEXT;
@@ -251,13 +246,6 @@ export function createViewport(drawing: Pictured) {
     },
     dispose: () => resizes.disconnect(),
   };
-}
-
-/** Lets the window say how large a drawing is. */
-function freed(svg: SVGSVGElement): SVGSVGElement {
-  svg.removeAttribute("width");
-  svg.removeAttribute("height");
-  return svg;
 }
 
 /** Between the headings of the two lanes. */
@@ -285,4 +273,24 @@ function inward(low: number, high: number, from: number, to: number): number {
 function filling(low: number, high: number, from: number, to: number): number {
   if (high - low <= to - from) return 0;
   return Math.max(low - from, 0) + Math.min(high - to, 0);
+}
+
+/** Reports how far the pointer moved while it is down. A press that moves less than 4 pixels stays a click. */
+function drag(pane: HTMLElement, moved: (right: number, down: number) => void): void {
+  let last: { x: number; y: number } | null = null;
+  pane.addEventListener("pointerdown", (event) => {
+    last = event.button === 0 ? { x: event.clientX, y: event.clientY } : null;
+  });
+  pane.addEventListener("pointermove", (event) => {
+    if (!last || event.buttons === 0) return;
+    const step = { x: event.clientX - last.x, y: event.clientY - last.y };
+    if (!pane.hasPointerCapture(event.pointerId)) {
+      if (Math.hypot(step.x, step.y) < 4) return;
+      pane.setPointerCapture(event.pointerId);
+    }
+    last = { x: event.clientX, y: event.clientY };
+    moved(step.x, step.y);
+  });
+  pane.addEventListener("pointerup", () => (last = null));
+  pane.addEventListener("pointercancel", () => (last = null));
 }

@@ -3,7 +3,7 @@
 import { lastTold, type Lesson } from "../../lesson/lesson";
 import type { Answers, Problem } from "../../model/answers/asking";
 import { currentEvent, faultAt, forwardLine, lineState, namesAt, textsOf } from "../../model/recording/cursor";
-import { linesById, netOf, subnetOf } from "../../model/recording/lines";
+import { linesById, netOf, subnetOf } from "../../model/recording/lookup";
 import { isComputed, roundsOf, type Place, type Round } from "../../model/recording/values";
 import type { Line, Merge, Trace } from "../../model/schema";
 import { createTabs } from "../elements/controls";
@@ -13,9 +13,8 @@ import { createBreakpoints, watchCards, watchForm } from "./marks";
 import { ledgerCard, ledgerList, ledgersFor, mergeCard, mergeFor } from "./ledger";
 import { answerCard, changesSince, checkCards, pathsCard, singleCard, shownReply, versionsCards, whyCards } from "./questions";
 import { roundChoice } from "./rounds";
-import { ruleCard, type Chosen as ChosenOfRule } from "./rule";
 import { stateCards } from "./state";
-import { blobChoice, valueCard, type Corner, type Seen } from "./value";
+import { blobChoice, ruleCard, valueCard, type ChosenOfRule, type Corner, type Seen } from "./value";
 
 const TABS = ["Value", "Ledger", "Why", "Versions", "Check", "State", "Breakpoints", "Watch"] as const;
 type Tab = (typeof TABS)[number];
@@ -176,7 +175,6 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
     };
   }
 
-  /** Shows numbers as a table or as a heat map, whichever they were not. */
   function toggleTable(): void {
     if ((chosen.tab ?? "Value") === "Value") chosen.areNumbersInTable = !chosen.areNumbersInTable;
     else chosen.tab = "Value";
@@ -213,11 +211,9 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
 
   return {
     element: pane,
-    /** Shows the breakpoints and watches that there are. */
     mark: () => (chosen.tab === "Breakpoints" || chosen.tab === "Watch") && redraw(),
     open,
     toggleTable,
-    /** A lesson began or ended. */
     teach: draw,
     /** The blob that is shown, or would be in the Value tab. */
     blob: () => inFocus(blobs()),

@@ -2,6 +2,7 @@
 
 import { isAdded, ledgerAt } from "../../lesson/lesson";
 import { placesOf } from "../../model/recording/cursor";
+import { subnetsById } from "../../model/recording/lookup";
 import { loopAround, roundText, valueOf } from "../../model/recording/values";
 import type { Contribution, Ledger, Merge, Scalar, SliceName, Trace, Value } from "../../model/schema";
 import { count, counted, describe, NOT_COMPUTED, NOT_YET, NOT_YET_IN_SHORT, percent, picture, quantity } from "../elements/numbers";
@@ -69,10 +70,9 @@ function size({ norm }: Contribution): number {
 
 /** What one iteration contributed, and the way to where it did. */
 function iterationRow(trace: Trace, contribution: Contribution, words: Words, go: (position: number) => void): HTMLElement {
-  const entered = contribution.frame === null ? undefined : placesOf(trace).entered[contribution.frame];
-  const title = entered === undefined ? "" : `Its backward pass, event ${entered + 1}`;
-  const open = linkButton(() => entered !== undefined && go(entered + 1), contribution.producer);
-  open.title = title;
+  const stay = contribution.frame === null ? undefined : placesOf(trace).of(contribution.frame);
+  const open = linkButton(() => stay && go(stay.entered + 1), contribution.producer);
+  open.title = stay ? `Its backward pass, event ${stay.entered + 1}` : "";
   return element("tr", {}, element("td", {}, open), ...numbers(contribution, words));
 }
 
@@ -81,7 +81,7 @@ export function ledgerList(trace: Trace, among: readonly Ledger[], go: (position
   const card = element("div", { class: "gv-card" }, quiet(nothingHere(trace, among)));
   const listed = among.filter((ledger) => ledger.subnet === null || ledger.frame === null).slice(0, SHOWN);
   for (const ledger of listed) {
-    const net = trace.subnets.find(({ id }) => id === ledger.subnet);
+    const net = subnetsById(trace).get(ledger.subnet ?? "");
     const about = `${net ? ` in ${net.name},` : ""} ${counted(ledger.contributions.length, "contribution")}, event ${ledger.at}`;
     card.append(linkButton(() => go(ledger.at), ...version(ledger.blob), element("span", { class: "gv-note" }, about)));
   }

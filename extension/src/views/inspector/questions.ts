@@ -4,8 +4,7 @@
 import { isMade, isSettled } from "../../lesson/lesson";
 import type { Answers, Block, Question, Reply } from "../../model/answers/asking";
 import { currentEvent, forwardLine, pathOf } from "../../model/recording/cursor";
-import { forwardOf, linesById, numberOf, subnetOf } from "../../model/recording/lines";
-import { lengthOf } from "../../model/recording/lookup";
+import { forwardOf, lengthOf, linesById, numberOf, subnetOf } from "../../model/recording/lookup";
 import { gradientsOf, makerOf, valueAt, type Place } from "../../model/recording/values";
 import type { Line, Scalar, Trace } from "../../model/schema";
 import { button, element, linkButton, marked, quiet, type Child } from "../elements/dom";

@@ -6,7 +6,7 @@ import { button, element, leave, linkButton, quiet, version, type Child } from "
 import type { Navigation } from "../elements/navigation";
 import { count, counted, quantity, shapeText } from "../elements/numbers";
 import { shareBar } from "./ledger";
-import { linesById, forwardId } from "../../model/recording/lines";
+import { forwardId, linesById } from "../../model/recording/lookup";
 
 /**
  * The functions in the heap, the next one first; the one that was taken out of it last; what `grad` is of every Variable that

@@ -1,8 +1,8 @@
 // The inspector's Value tab: the blobs in focus, and what is known of the one that is chosen: numbers as a heat map or as a
-// table, or of a scope blob the workspaces on its stack.
+// table, or of a scope blob the workspaces on its stack. Below it the rule that gave an operator its gradient.
 
 import type { Reply } from "../../model/answers/asking";
-import { codeOf, placeOf } from "../../model/filters/code";
+import { codeOf, placeOf, ruleOf } from "../../model/filters/code";
 import { blobsIn, computedAt, forwardIteration, isComputed, loopAround, makerOf, roundText, valueOf, workspacesOn, type Place } from "../../model/recording/values";
 import type { Line, Scalar, Trace, Value } from "../../model/schema";
 import { count, counted, describe, histogram, NOT_COMPUTED, NOT_YET, note, picture, quantity } from "../elements/numbers";
@@ -10,7 +10,7 @@ import { createChoice } from "../elements/controls";
 import { element, leave, linkButton, quiet, turnButton, version, type Child } from "../elements/dom";
 import { answerCard, asked, shownReply, type Asking } from "./questions";
 import { currentEvent, isRefused, isStale } from "../../model/recording/cursor";
-import { lengthOf } from "../../model/recording/lookup";
+import { forwardOf, lengthOf } from "../../model/recording/lookup";
 
 /** The blobs to choose from; `choose` gets the one that is clicked. */
 export function blobChoice(blobs: readonly string[], chosen: string, choose: (blob: string) => void): HTMLElement {
@@ -227,4 +227,22 @@ function contents(trace: Trace, frame: number): HTMLElement {
   const choice = createChoice("gv-chips", "Blobs in this workspace", blobs, (blob) => ({ content: version(blob) }), choose);
   if (blobs[0] !== undefined) choose(blobs[0]);
   return element("div", { class: "gv-card" }, choice.element, shown);
+}
+
+/** What the person chose of the rule. */
+export interface ChosenOfRule {
+  isRuleOpen: boolean;
+}
+
+/** The rule that gave an operator its gradient: where it is written, and its text. Of a line the rule of its operator, or of the one that it came from; nothing where none is known. */
+export function ruleCard(trace: Trace, line: Line | undefined, chosen: ChosenOfRule): HTMLElement[] {
+  const place = line && ruleOf(trace, line);
+  if (!line || !place) return [];
+  const { type } = forwardOf(trace, line) ?? line;
+  const text = trace.rules[place];
+  const title = [`Rule of ${type} `, element("span", { class: "gv-note" }, place)];
+  if (text === undefined) return [element("div", { class: "gv-rule" }, ...title)];
+  const card = element("details", { class: "gv-rule", open: chosen.isRuleOpen }, element("summary", {}, ...title), element("pre", { tabindex: 0, "aria-label": `Rule of ${type}` }, element("code", {}, text)));
+  card.addEventListener("toggle", () => (chosen.isRuleOpen = card.open));
+  return [card];
 }

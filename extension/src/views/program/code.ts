@@ -4,7 +4,7 @@
 import { calledIn, codeOf, codesAt, gradientAt, greatestNorm, normOf, placeOf, type Called } from "../../model/filters/code";
 import { toggledOn } from "../../model/filters/marks";
 import { currentEvent } from "../../model/recording/cursor";
-import { linesById } from "../../model/recording/lines";
+import { linesById } from "../../model/recording/lookup";
 import type { BreakpointEntry, CodeLine, Trace, TraceEvent } from "../../model/schema";
 import { button, element, type Child } from "../elements/dom";
 import { isSum } from "../elements/kinds";
@@ -18,7 +18,7 @@ const ROW = { first: 20, more: 18, character: 7.23, beside: 122 };
 /** A line of text; null between two stretches of a file. */
 type Item = { number: number; text: string; called: Called | undefined } | null;
 
-type Row = ReturnType<typeof createRow>;
+type Row = Omit<ReturnType<typeof createRow>, "item"> & { item: Item };
 
 export function createCode(trace: Trace, navigation: Navigation) {
   const files = [...new Set(trace.sources.map(({ file }) => file))];
@@ -27,7 +27,6 @@ export function createCode(trace: Trace, navigation: Navigation) {
   const head = element("div", { class: "gv-section gv-code-head" }, title, element("span", { class: "gv-count", title: NORM }, "‖∂‖ of what the line made"));
   const body = element("div", { class: "gv-lines gv-code", role: "list", tabindex: 0 });
   const pane = element("div", { class: "gv-listing", role: "tabpanel", "aria-label": "Your code" }, head, body);
-  const rows = new Map<number, Row>();
   let file = "";
   let items: Item[] = [];
   let position = 0;
@@ -37,20 +36,20 @@ export function createCode(trace: Trace, navigation: Navigation) {
   const list = createWindowed(body, {
     key: (index) => `${file}:${index}`,
     build,
-    drop: (key) => rows.delete(Number(key.slice(key.lastIndexOf(":") + 1))),
     estimate: (index, width) => ROW.first + ROW.more * (Math.ceil((items[index]?.text.length ?? 1) / Math.max(12, (width - ROW.beside) / ROW.character)) - 1 || 0),
   });
 
-  function build(index: number): HTMLElement {
-    const item = items[index];
-    if (!item) return element("div", { class: "gv-gap-of-code", role: "listitem" }, "⋯");
-    const row = createRow(item.number, item.text, item.called && placeOf(item.called.code), index);
-    rows.set(index, row);
-    update(row, item);
-    return row.element;
+  function build(index: number): Row {
+    const item = items[index] ?? null;
+    if (!item) return { item, element: element("div", { class: "gv-gap-of-code", role: "listitem" }, "⋯"), norm: null };
+    const row = createRow(item, index);
+    update(row);
+    return row;
   }
 
-  function update({ element: row, norm }: Row, { number, called }: NonNullable<Item>): void {
+  function update({ item, element: row, norm }: Row): void {
+    if (!item) return;
+    const { number, called } = item;
     const place = placeOf({ file, number, text: "" });
     const [first, ...others] = about;
     row.classList.toggle("gv-now", place === first);
@@ -77,17 +76,13 @@ export function createCode(trace: Trace, navigation: Navigation) {
     if (other === file || !files.includes(other)) return;
     file = choice.value = other;
     body.setAttribute("aria-label", other);
-    rows.clear();
     items = itemsOf(trace, other);
     list.keep(-1);
     list.fill(items.length);
   }
 
   function updateAll(): void {
-    for (const [index, row] of rows) {
-      const item = items[index];
-      if (item) update(row, item);
-    }
+    for (const row of list.rows.values()) update(row);
   }
 
   function look(line: CodeLine): void {
@@ -119,10 +114,7 @@ export function createCode(trace: Trace, navigation: Navigation) {
     let index = from + by;
     while (items[index] !== undefined && !items[index]?.called) index += by;
     if (!items[index]) return;
-    list.keep(index);
-    list.reveal(index);
-    list.measure();
-    rows.get(index)?.norm?.run.focus({ preventScroll: true });
+    list.lead(index)?.norm?.run.focus({ preventScroll: true });
   }
 
   choice.addEventListener("change", () => open(choice.value));
@@ -194,14 +186,16 @@ function itemsOf(trace: Trace, file: string): Item[] {
 }
 
 /** A line of text; one that called operators is a button that runs to them. */
-function createRow(number: number, text: string, place: string | undefined, index: number) {
+function createRow(item: NonNullable<Item>, index: number) {
+  const { number, text, called } = item;
   const line = [element("span", { class: "gv-number" }, String(number)), element("code", { title: text.trim() }, ...coloured(text))];
-  if (place === undefined) return { element: element("div", { class: "gv-code-line", role: "listitem" }, element("span", { class: "gv-stop" }), ...line), norm: null };
+  if (!called) return { item, element: element("div", { class: "gv-code-line", role: "listitem" }, element("span", { class: "gv-stop" }), ...line), norm: null };
+  const place = placeOf(called.code);
   const stop = button(() => undefined, { class: "gv-stop", tabindex: -1, "aria-label": `Breakpoint on line ${number}`, title: `Breakpoint on ${place} (b)` });
   const run = button(() => undefined, { class: "gv-run", tabindex: -1, title: `Run to ${place}` }, ...line);
   const [bar, shown] = [element("i"), element("span")];
   const box = element("span", { class: "gv-norm" }, bar, shown);
-  return { element: element("div", { class: "gv-code-line gv-called", role: "listitem", "data-place": place, "data-index": index }, stop, run, box), norm: { stop, run, bar, text: shown, box } };
+  return { item, element: element("div", { class: "gv-code-line gv-called", role: "listitem", "data-place": place, "data-index": index }, stop, run, box), norm: { stop, run, bar, text: shown, box } };
 }
 
 /** The colour of the line: of what goes forward, of its gradient, of a sum. */

@@ -1,8 +1,7 @@
 // The program as text in SSA form: the forward net and, below it, the backward pass as it grows.
 
-import { crumbs, currentEvent, isRefused, linesAbout, linesMade, placesOf } from "../../model/recording/cursor";
-import { linesById } from "../../model/recording/lines";
-import { endOf } from "../../model/recording/lookup";
+import { crumbs, currentEvent, isRefused, linesAbout, linesMade } from "../../model/recording/cursor";
+import { endOf, linesById, subnetOf, subnetsById } from "../../model/recording/lookup";
 import { roundText } from "../../model/recording/values";
 import type { BreakpointEntry, Line, Subnet, Trace } from "../../model/schema";
 import { element } from "../elements/dom";
@@ -10,7 +9,7 @@ import { isSum } from "../elements/kinds";
 import type { Navigation } from "../elements/navigation";
 import { count as howMany, counted } from "../elements/numbers";
 import { createWindowed } from "../elements/windowed";
-import { createRow, createTitle, foldRow, itemsOf, lengthOf, markRow, nestedIn, titleKey, updateRow, type Item, type LineItem, type Part, type Row } from "./rows";
+import { createRow, createTitle, foldRow, itemsOf, lengthOf, markRow, nestedIn, titleKey, updateRow, type Item, type LineItem, type Part, type Row, type Title } from "./rows";
 
 /** Of a row of one line of text, in pixels, and of each line more; the width of a character, and of all beside the text. */
 const ROW = { first: 21.2, more: 19.2, character: 7.2, beside: 60, indent: 14 };
@@ -35,43 +34,33 @@ export function createSection(part: Part, shared: Shared) {
   const head = element("div", { class: "gv-section" }, element("span", {}, title), count);
   const body = element("div", { class: `gv-lines gv-lines-${part}`, role: "tree", "aria-label": title });
   const made = linesMade(trace[part]);
-  /** What is in the page. */
-  const rows = new Map<string, Row>();
-  const rounds = new Map<string, HTMLElement>();
   let items: Item[] = [];
   let places = new Map<string, number>();
   /** The line that the Tab key reaches. */
   let active = "";
   let selected: string | null = null;
-  const list = createWindowed(body, { key: (index) => items[index]?.key ?? "", build, drop, estimate });
+  const list = createWindowed(body, { key: (index) => items[index]?.key ?? "", build, estimate });
 
-  function build(index: number): HTMLElement {
-    const item = items[index];
-    if (item?.line) return buildRow(item);
-    if (!item) return element("div");
-    const net = createTitle(item.net, item.depth);
-    net.round.textContent = shared.rounds.get(item.key) ?? "";
-    rounds.set(item.key, net.round);
-    return net.element;
+  function build(index: number): Row | Title {
+    const item = items[index] as Item;
+    if (item.line) return buildRow(item);
+    const title = createTitle(item);
+    title.round.textContent = shared.rounds.get(item.key) ?? "";
+    return title;
   }
 
-  function buildRow(item: LineItem): HTMLElement {
-    const { subnets } = placesOf(trace);
-    const names = new Map(Object.entries(item.line.subnets).map(([argument, id]) => [argument, subnets.get(id)?.name ?? id]));
+  function buildRow(item: LineItem): Row {
+    const names = new Map(Object.entries(item.line.subnets).map(([argument, id]) => [argument, subnetsById(trace).get(id)?.name ?? id]));
     const row = createRow(trace, item, names);
-    rows.set(item.key, row);
     updateRow(row, trace, shared.position);
     foldRow(row, shared.open.has(item.key));
     markRow(row, shared.breakpoints);
     row.element.classList.toggle("gv-selected", item.key === selected);
     row.element.tabIndex = item.key === active ? 0 : -1;
-    return row.element;
+    return row;
   }
 
-  function drop(key: string): void {
-    rows.delete(key);
-    rounds.delete(key);
-  }
+  const lineRows = (): Row[] => [...list.rows.values()].filter((row) => "line" in row);
 
   function estimate(index: number, width: number): number {
     const item = items[index];
@@ -90,10 +79,10 @@ export function createSection(part: Part, shared: Shared) {
     count.textContent = part === "forward" ? counted(made.all, "operator") : progress(made.by(shared.position));
     let isOther = false;
     for (const id of touched) {
-      const row = rows.get(id);
-      if (row && updateRow(row, trace, shared.position)) isOther = true;
+      const row = list.rows.get(id);
+      if (row && "line" in row && updateRow(row, trace, shared.position)) isOther = true;
     }
-    for (const [key, round] of rounds) round.textContent = shared.rounds.get(key) ?? "";
+    for (const [key, row] of list.rows) if ("round" in row) row.round.textContent = shared.rounds.get(key) ?? "";
     if (isOther) list.measure();
     if (line !== undefined) reveal(line);
   }
@@ -105,7 +94,7 @@ export function createSection(part: Part, shared: Shared) {
 
   /** Outlines a line where it can be seen; null outlines none. */
   function select(line: string | null): void {
-    for (const one of [selected, line]) rows.get(one ?? "")?.element.classList.toggle("gv-selected", one === line);
+    for (const one of [selected, line]) list.rows.get(one ?? "")?.element.classList.toggle("gv-selected", one === line);
     selected = line;
     if (line !== null) reveal(line);
   }
@@ -118,12 +107,12 @@ export function createSection(part: Part, shared: Shared) {
     if (!places.has(active)) activate(items[0]?.key ?? "");
     else list.keep(places.get(active) ?? -1);
     list.fill(items.length);
-    for (const [key, row] of rows) foldRow(row, shared.open.has(key));
-    if (hadFocus) rows.get(active)?.element.focus({ preventScroll: true });
+    for (const row of lineRows()) foldRow(row, shared.open.has(row.line.id));
+    if (hadFocus) list.rows.get(active)?.element.focus({ preventScroll: true });
   }
 
   function activate(line: string): void {
-    const [before, now] = [rows.get(active), rows.get(line)];
+    const [before, now] = [list.rows.get(active), list.rows.get(line)];
     if (before) before.element.tabIndex = -1;
     if (now) now.element.tabIndex = 0;
     active = line;
@@ -134,9 +123,7 @@ export function createSection(part: Part, shared: Shared) {
     const item = items[index];
     if (!item?.line) return;
     activate(item.key);
-    list.reveal(index);
-    list.measure();
-    rows.get(item.key)?.element.focus({ preventScroll: true });
+    list.lead(index)?.element.focus({ preventScroll: true });
   }
 
   function next(from: number, by: 1 | -1): number {
@@ -157,7 +144,7 @@ export function createSection(part: Part, shared: Shared) {
     has: (line: string) => places.has(line),
     show,
     select,
-    mark: () => rows.forEach((row) => markRow(row, shared.breakpoints)),
+    mark: () => lineRows().forEach((row) => markRow(row, shared.breakpoints)),
     fill,
     /** Moves the focus so many lines on; false: there are no more. */
     walk(from: string, by: 1 | -1) {
@@ -264,14 +251,13 @@ export function createProgram(trace: Trace, navigation: Navigation) {
 
   /** Opens what is folded around a line. */
   function unfold(line: string): void {
-    const net = placesOf(trace).subnets.get(line.slice(0, Math.max(0, line.lastIndexOf("."))));
+    const net = subnetsById(trace).get(subnetOf(line) ?? "");
     const owner = net && (net.forward.some(({ id }) => id === line) ? net.owner : net.backward_owner);
     if (!owner) return;
     unfold(owner);
     setOpen(owner, true);
   }
 
-  /** Marks the lines at which breakpoints stand. */
   function mark(breakpoints: readonly BreakpointEntry[]): void {
     shared.breakpoints = breakpoints;
     for (const section of both) section.mark();

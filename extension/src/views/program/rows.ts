@@ -2,8 +2,8 @@
 // position.
 
 import { breakpointsAt } from "../../model/filters/marks";
-import { faultAt, formAt, hasRun, isStale, lineState, placesOf, type LineState } from "../../model/recording/cursor";
-import { isObstacle, reason } from "../../model/recording/lines";
+import { faultAt, formAt, hasRun, isStale, lineState, STATES } from "../../model/recording/cursor";
+import { isObstacle, reason, subnetsById } from "../../model/recording/lookup";
 import type { BreakpointEntry, Line, Subnet, Trace } from "../../model/schema";
 import { element, version, type Child } from "../elements/dom";
 import { count } from "../elements/numbers";
@@ -22,8 +22,7 @@ export function titleKey(line: string, net: Subnet): string {
 
 /** The nested nets of a line that have lines in a part of the program. */
 export function nestedIn(trace: Trace, line: Line, part: Part): Subnet[] {
-  const { subnets } = placesOf(trace);
-  const nets = Object.values(line.subnets).map((id) => subnets.get(id));
+  const nets = Object.values(line.subnets).map((id) => subnetsById(trace).get(id));
   return nets.filter((net): net is Subnet => net !== undefined && net[part].length > 0);
 }
 
@@ -48,6 +47,7 @@ export function itemsOf(trace: Trace, part: Part, open: ReadonlySet<string>): It
 export type Row = ReturnType<typeof createRow>;
 
 export type LineItem = Extract<Item, { line: Line }>;
+type TitleItem = Extract<Item, { line: null }>;
 
 export function createRow(trace: Trace, { line, number, nets, depth, at, among }: LineItem, names: ReadonlyMap<string, string>) {
   const code = element("code");
@@ -66,11 +66,13 @@ export function createRow(trace: Trace, { line, number, nets, depth, at, among }
   indent(made, depth);
   made.append(fault);
   if (nets.length > 0) made.append(element("span", { class: "gv-fold", "aria-hidden": "true", title: `Nested nets of ${line.type} (+, −)` }));
-  return { line, element: made, code, fault, state: null as LineState | null, form: -1, ran: false };
+  return { line, element: made, code, fault, form: -1 };
 }
 
+export type Title = ReturnType<typeof createTitle>;
+
 /** The title of a nested net, above its lines; `round` is where its run is told. */
-export function createTitle(net: Subnet, depth: number): { element: HTMLElement; round: HTMLElement } {
+export function createTitle({ net, depth }: TitleItem) {
   const round = element("span", { class: "gv-round" });
   const title = net.argument === "net" ? net.name : `${net.argument} ${net.name}`;
   const made = element("div", { class: "gv-net", title: net.path.join(" / ") }, element("span", {}, title), round);
@@ -93,18 +95,10 @@ export function lengthOf({ inputs, outputs, type, args }: Line): number {
 /** Whether the text of the row is another one now. */
 export function updateRow(row: Row, trace: Trace, position: number): boolean {
   const state = lineState(trace, row.line, position);
-  if (state !== row.state) {
-    if (row.state) row.element.classList.remove(`gv-${row.state}`);
-    row.element.classList.add(`gv-${state}`);
-    if (state === "new" || state === "current") row.element.setAttribute("aria-current", "step");
-    else row.element.removeAttribute("aria-current");
-    row.state = state;
-  }
-  const ran = hasRun(row.line, position);
-  if (ran !== row.ran) {
-    row.ran = ran;
-    row.element.classList.toggle("gv-ran", ran);
-  }
+  for (const one of STATES) row.element.classList.toggle(`gv-${one}`, one === state);
+  row.element.classList.toggle("gv-ran", hasRun(row.line, position));
+  if (state === "new" || state === "current") row.element.setAttribute("aria-current", "step");
+  else row.element.removeAttribute("aria-current");
   const fault = faultAt(trace, row.line.id, position);
   const note = fault || (isStale(row.line, position) ? "stale" : "");
   const isSame = note === row.fault.textContent;

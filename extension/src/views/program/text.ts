@@ -47,7 +47,6 @@ export function createText(trace: Trace, navigation: Navigation, chosen: Chosen)
       code.mark(breakpoints);
       program.mark(breakpoints);
     },
-    /** Shows a line of the user's code. */
     code(line: CodeLine) {
       if (hasCode) open("Your code");
       code.look(line);

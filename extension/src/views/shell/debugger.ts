@@ -1,10 +1,10 @@
 // The debugger: all views of one trace around one position.
 
 import { Lesson } from "../../lesson/lesson";
-import { createAnswers, problemIn, type Answers, type Ask, type Reply, type Verb } from "../../model/answers/asking";
+import { createAnswers, onReply, problemIn, type Answers, type Ask, type Verb } from "../../model/answers/asking";
 import { continueFrom, marksOf, reverseContinueFrom, sameMarks, stopAt, toggledAt } from "../../model/filters/marks";
 import { backOver, clamp, currentEvent, forwardLine, into, otherClock, otherIteration, out, over, touchedLines } from "../../model/recording/cursor";
-import { linesById } from "../../model/recording/lines";
+import { beginOf, endOf, lengthOf, linesById } from "../../model/recording/lookup";
 import type { CodeLine, Marks, Trace } from "../../model/schema";
 import { element } from "../elements/dom";
 import type { Navigation, Performed, Verbs } from "../elements/navigation";
@@ -16,13 +16,12 @@ import { createPredict } from "../lesson/predict";
 import { createText, type Chosen as ChosenOfText } from "../program/text";
 import { createTimeline } from "../timeline/timeline";
 import { createCrumbs, createFormula, createNarration } from "./narration";
-import { act, helpCard, keepShortcutsAway, type Keyboard } from "./keys";
+import { act, helpCard, keepShortcutsAway, type Commands } from "./keys";
 import { INSERT, type Insert } from "./notices";
 import { createPaneTabs, type Pane } from "./panes";
 import { createToolbar } from "./toolbar";
-import { beginOf, endOf, lengthOf } from "../../model/recording/lookup";
 
-interface Host {
+export interface Host {
   /** The person moved to another position in this view. Not called for `setPosition`. */
   onPosition(position: number): void;
   /** The person changed breakpoints or watches in this view. Not called for `setMarks`. */
@@ -50,7 +49,6 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
   let at = inside(trace, position);
   let marks = marksOf(trace);
   let panes: Panes;
-  /** Whether a cell waits at the session. */
   let waits = false;
   /** Of the move that led here, if it was made elsewhere: it can be another part that is shown then. */
   let said = "";
@@ -98,12 +96,10 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
     if (isRunning || !host.ask) return;
     isRunning = true;
     panes.narration.say(`Running ${trace.upcoming} …`);
-    const tell = (reply: Reply): void => {
+    onReply(host.ask({ question: "advance", arguments: [verb, ...given], position: at }), (reply) => {
       isRunning = false;
-      if ("late" in reply) void reply.late?.then(tell);
       panes.narration.say(problemIn(reply));
-    };
-    void host.ask({ question: "advance", arguments: [verb, ...given], position: at }).then(tell);
+    });
   }
 
   /** Lets the pass go on where it stands still; elsewhere moves over what has happened. */
@@ -112,14 +108,12 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
   /** Has the kernel do something, and says what came of it. */
   function perform(ask: Ask, deed: Performed, ...given: string[]): void {
     panes.narration.say(WORKING[deed]);
-    const tell = (reply: Reply): void => {
-      if ("late" in reply) void reply.late?.then(tell);
+    // What is handed out replaces nothing but an older page.
+    onReply(ask({ question: deed, arguments: deed === "save" ? [...given, 1] : given, position: at }), (reply) => {
       const { file, cells } = ("data" in reply && reply.data) || {};
       if (Array.isArray(cells)) panes.narration.say(insert(cells));
       else panes.narration.say(...(typeof file === "string" ? ["Saved beside the notebook: ", fileLink(file)] : [problemIn(reply)]));
-    };
-    // What is handed out replaces nothing but an older page.
-    void ask({ question: deed, arguments: deed === "save" ? [...given, 1] : given, position: at }).then(tell);
+    });
   }
 
   /** Has the host insert cells; says how that went. */
@@ -213,17 +207,18 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
   }
 
   const disposed = new AbortController();
-  ownKeys(root, navigation, () => panes, disposed.signal);
+  ownKeys(root, navigation, () => panes.commands, disposed.signal);
   build();
   return {
     get position() {
       return at;
     },
+    get length() {
+      return lengthOf(trace);
+    },
     /** Moves to a position, clamped to 0..number of events. */
     setPosition: (to: number) => move(to, false),
-    /** Shows other breakpoints and watches. */
     setMarks: (next: Marks) => setMarks(next, false),
-    /** Shows whether a cell waits at the session. */
     setWait,
     get waits() {
       return waits;
@@ -263,7 +258,6 @@ function inside(trace: Trace, position: number): number {
 interface Chosen extends ChosenOfInspector, ChosenOfText {
   /** Whether the operators stand in a table and not in a graph. */
   areOperatorsInTable: boolean;
-  /** Whether the graph is as large as a projector needs it. */
   isProjected: boolean;
   /** Which pane is seen where there is no room for all. */
   pane: Pane | null;
@@ -274,7 +268,7 @@ type Panes = ReturnType<typeof createPanes>;
 /** The views in `root`, and what is asked of several of them at once. */
 function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, chosen: Chosen, lesson: Lesson, answers: Answers) {
   const help = helpCard();
-  const toolbar = createToolbar(trace, navigation, { card: help, toggle: () => (help.hidden = !help.hidden) });
+  const toolbar = createToolbar(trace, navigation, { card: help, toggle: () => commands.toggleHelp() });
   const timeline = createTimeline(trace, navigation);
   const crumbs = createCrumbs(trace, navigation);
   const program = createText(trace, navigation, chosen);
@@ -300,7 +294,6 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
     for (const view of [toolbar, timeline, crumbs, program, inspector, predict, formula, narration, graph]) view.show(position, lines);
   }
 
-  /** Shows the breakpoints and watches that there are. */
   function mark(): void {
     for (const view of [program, graph]) view.mark(navigation.marks().breakpoints);
     inspector.mark();
@@ -332,13 +325,6 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
   }
   project(chosen.isProjected);
 
-  /** Puts the focus into the graph's search field. */
-  function find(): void {
-    table(false);
-    body.show("Graph");
-    graph.find();
-  }
-
   /** The line that has the focus, else the one that the event is about. */
   function line(): string | undefined {
     const focused = root.querySelector<HTMLElement>(".gv-line:focus")?.dataset["line"];
@@ -351,48 +337,51 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
     inspector.open(tab);
   }
 
-  /** Shows a line of the user's code. */
+  const commands: Commands = {
+    into: () => (predict.isAnswered() ? navigation.step() : navigation.into()),
+    fit: graph.fit,
+    breakpoint() {
+      const at = line();
+      if (at !== undefined) navigation.toggleBreakpoint(at);
+    },
+    watch() {
+      const { watches, breakpoints } = navigation.marks();
+      const blob = inspector.blob();
+      if (blob !== undefined && !watches.includes(blob)) navigation.mark({ breakpoints, watches: [...watches, blob] });
+      inspect("Watch");
+    },
+    ledger: () => inspect("Ledger"),
+    numbers: inspector.toggleTable,
+    search: toolbar.search,
+    find() {
+      table(false);
+      body.show("Graph");
+      graph.find();
+    },
+    group: () => graph.toggleGroup(line()),
+    toggleHelp: () => (help.hidden = !help.hidden),
+    escape() {
+      if (help.hidden) graph.endFocus();
+      help.hidden = true;
+    },
+  };
+
   function code(line: CodeLine): void {
     body.show("Code");
     program.code(line);
   }
 
   const dispose = (): void => [toolbar, body, timeline, program, graph, inspector, narration].forEach((view) => view.dispose());
-  return { help, toolbar, graph, inspector, predict, narration, inspect, code, show, select, mark, teach, table: () => table(!chosen.areOperatorsInTable), project: () => project(!chosen.isProjected), find, line, dispose };
+  return { toolbar, graph, predict, narration, commands, code, show, select, mark, teach, table: () => table(!chosen.areOperatorsInTable), project: () => project(!chosen.isProjected), line, dispose };
 }
 
 /** Takes keys while the focus is inside the root, and only then, until the signal comes. */
-function ownKeys(root: HTMLElement, navigation: Navigation, panes: () => Panes, signal: AbortSignal): void {
+function ownKeys(root: HTMLElement, navigation: Navigation, commands: () => Commands, signal: AbortSignal): void {
   root.classList.add("gradviz");
   root.tabIndex = 0;
   root.setAttribute("role", "region");
-  const keyboard: Keyboard = {
-    ...navigation,
-    fit: () => panes().graph.fit(),
-    find: () => panes().find(),
-    group: () => panes().graph.toggleGroup(panes().line()),
-    into: () => (panes().predict.isAnswered() ? navigation.step() : navigation.into()),
-    breakpoint: () => {
-      const line = panes().line();
-      if (line !== undefined) navigation.toggleBreakpoint(line);
-    },
-    watch: () => {
-      const { watches, breakpoints } = navigation.marks();
-      const blob = panes().inspector.blob();
-      if (blob !== undefined && !watches.includes(blob)) navigation.mark({ breakpoints, watches: [...watches, blob] });
-      panes().inspect("Watch");
-    },
-    search: () => panes().toolbar.search(),
-    ledger: () => panes().inspect("Ledger"),
-    numbers: () => panes().inspector.toggleTable(),
-    toggleHelp: () => (panes().help.hidden = !panes().help.hidden),
-    escape: () => {
-      if (panes().help.hidden) panes().graph.endFocus();
-      panes().help.hidden = true;
-    },
-  };
   const down = (event: KeyboardEvent): void => {
-    if (!act(event, keyboard)) return;
+    if (!act(event, { ...navigation, ...commands() })) return;
     event.preventDefault();
     event.stopPropagation();
   };

@@ -3,25 +3,22 @@
 import { element } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
 
-export interface Keyboard extends Navigation {
+/** What keys ask for beside moves: each is told of below. */
+export interface Commands {
+  into(): void;
   fit(): void;
-  /** Sets or takes away a breakpoint at the line with the focus, or the event's. */
   breakpoint(): void;
-  /** Watches the blob in focus. */
   watch(): void;
-  /** Shows the ledgers of the blobs in focus. */
   ledger(): void;
-  /** Shows the numbers of the blob in focus as a table or as a heat map. */
   numbers(): void;
   search(): void;
-  /** Puts the focus into the graph's search field. */
   find(): void;
-  /** Opens or closes the group around what is looked at. */
   group(): void;
   toggleHelp(): void;
-  /** Closes the help and ends the graph's focus. */
   escape(): void;
 }
+
+type Keyboard = Navigation & Commands;
 
 /** What a key can ask for: all that takes no argument. */
 type Command = { [Name in keyof Keyboard]: Keyboard[Name] extends () => void ? Name : never }[keyof Keyboard];

@@ -4,14 +4,13 @@
 import { mathElement } from "../../formula/mathml";
 import { stepFormula } from "../../formula/steps";
 import { crumbs, currentEvent, forwardLine, lengthBy, narrationAt, nextEvent, type Crumb } from "../../model/recording/cursor";
-import { linesById, numberOf } from "../../model/recording/lines";
+import { beginOf, linesById, numberOf } from "../../model/recording/lookup";
 import { roundText } from "../../model/recording/values";
 import type { EventKind, Trace, TraceEvent } from "../../model/schema";
 import { button, code, element, iconButton, ICONS, marked, rewinding, svgElement, version, type Child } from "../elements/dom";
 import { isSum, labelOf, LOOKS, mark } from "../elements/kinds";
 import type { Navigation } from "../elements/navigation";
 import { counted } from "../elements/numbers";
-import { beginOf } from "../../model/recording/lookup";
 
 export function createCrumbs(trace: Trace, navigation: Navigation) {
   const way = element("ol", { class: "gv-way" });

@@ -15,33 +15,7 @@ export type Rested = CustomEvent<{ still: () => Promise<Reply> }>;
 export const INSERT = "gradviz-insert";
 export type Insert = CustomEvent<{ cells: unknown[] }>;
 
-const WORDS = "The kernel behind this is gone. Stepping goes on, over what was recorded; code in cells does not follow.";
-
-export type LostNotice = ReturnType<typeof createLostNotice>;
-
-/** A notice that speaks when `tell` is called, or the event happens inside of `host`; `lost` hears of it. */
-export function createLostNotice(host: HTMLElement, lost: () => void) {
-  const notice = element("div", { class: "gv-lost", role: "status" });
-  let isLost = false;
-
-  /** The kernel is lost. */
-  function tell(): void {
-    isLost = true;
-    notice.textContent = WORDS;
-    lost();
-  }
-
-  host.addEventListener(KERNEL_LOST, tell);
-  return {
-    /** An empty line of text until the kernel is lost. */
-    element: notice,
-    get isLost() {
-      return isLost;
-    },
-    tell,
-    dispose: () => host.removeEventListener(KERNEL_LOST, tell),
-  };
-}
+export const LOST = "The kernel behind this is gone. Stepping goes on, over what was recorded; code in cells does not follow.";
 
 /** Documents of more characters than this take a fifth of a second and more. */
 const LONG = 2_000_000;
@@ -59,7 +33,6 @@ export function createPatience(host: HTMLElement, characters: number) {
       if (!notice.isConnected) host.prepend(notice);
       await painted();
     },
-    /** Takes the text away. */
     end: () => notice.remove(),
   };
 }

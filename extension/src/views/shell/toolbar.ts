@@ -1,11 +1,10 @@
 // The toolbar: few, labelled buttons, "run to", and where we are.
 
-import { reason } from "../../model/recording/lines";
+import { lengthOf, reason } from "../../model/recording/lookup";
 import type { Trace } from "../../model/schema";
 import { createChoice, createMenu, textField } from "../elements/controls";
 import { button, element, icon, leave, type Child } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
-import { lengthOf } from "../../model/recording/lookup";
 
 /** More suggestions than this help nobody and slow the list down. */
 const SUGGESTIONS = 300;
@@ -71,16 +70,12 @@ export function createToolbar(trace: Trace, navigation: Navigation, help: { togg
       wait.classList.toggle("gv-on", isOn);
       waiting.textContent = isOn ? "A cell waits." : "";
     },
-    /** Shows whether teaching mode is on. */
     teach(isOn: boolean) {
       teach.setAttribute("aria-pressed", String(isOn));
       runTo.suggest(!isOn);
     },
-    /** Shows whether the graph is as large as a projector needs it. */
     project: (isFar: boolean) => project.setAttribute("aria-pressed", String(isFar)),
-    /** Shows whether the table stands in the place of the graph. */
     table: (isTable: boolean) => picture.show(isTable ? "Table" : "Graph"),
-    /** Puts the focus into the "run to" field. */
     search: runTo.focus,
     dispose: () => expansions.disconnect(),
   };

@@ -2,8 +2,7 @@
 // moves it.
 
 import { currentEvent, placesOf } from "../../model/recording/cursor";
-import { linesById } from "../../model/recording/lines";
-import { beginOf, behind, endOf, lengthOf } from "../../model/recording/lookup";
+import { beginOf, behind, endOf, lengthOf, linesById } from "../../model/recording/lookup";
 import type { Trace } from "../../model/schema";
 import { element, svgElement } from "../elements/dom";
 import { labelOf, LOOKS, mark } from "../elements/kinds";
@@ -164,14 +163,14 @@ function createSpans(trace: Trace): { element: HTMLElement; draw(width: number):
 
 /** One for each operator of the outermost net, each time that it goes into nested nets. */
 function findSpans(trace: Trace): Span[] {
-  const { around, end } = placesOf(trace);
+  const places = placesOf(trace);
   const spans = new Map<number, Span>();
   trace.events.forEach((event, index) => {
     const number = beginOf(trace) + index;
-    if (event.kind !== "EnteredSubnet" || around.get(number) !== -1) return;
+    if (event.kind !== "EnteredSubnet" || places.at(number)) return;
     const span = spans.get(event.group) ?? { from: number, to: number, title: "", rounds: [] };
     spans.set(event.group, span);
-    span.to = end.get(number) + 1;
+    span.to = (places.at(number + 1)?.end ?? number) + 1;
     const frame = event.frame === null ? undefined : trace.frames[event.frame];
     if (event.detail["argument"] === "loop_net" && frame) span.rounds.push(number + 1);
     const type = linesById(trace).get(event.lines[0] ?? "")?.type ?? "nested net";

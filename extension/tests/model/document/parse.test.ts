@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { parseTrace } from "../../../src/model/document/parse";
-import { isObstacle, reason } from "../../../src/model/recording/lines";
+import { isObstacle, reason } from "../../../src/model/recording/lookup";
 import type { TraceEvent } from "../../../src/model/schema";
 import { labelOf } from "../../../src/views/elements/kinds";
 import { residualTrace, written } from "../../fixture";

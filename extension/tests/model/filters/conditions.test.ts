@@ -15,7 +15,7 @@ function read(cell: Cell | undefined): Result {
 }
 
 const things = table.context as Record<string, Record<string, Cell>>;
-const context = { field: (thing: string, attribute: string): Result => read(things[thing]?.[attribute]) };
+const find = (thing: string, attribute: string): Result => read(things[thing]?.[attribute]);
 
 /** The position at which reading a text fails. */
 function fault(act: () => unknown): number | null {
@@ -30,7 +30,7 @@ function fault(act: () => unknown): number | null {
 
 test("conditions mean what the table says", () => {
   for (const { text, result } of table.conditions as { text: string; result: Cell }[]) {
-    assert.deepEqual(evaluate(parse(text), context), read(result), text);
+    assert.deepEqual(evaluate(parse(text), find), read(result), text);
   }
 });
 

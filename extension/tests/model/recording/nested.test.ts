@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { MOST_TOLD, parseTrace } from "../../../src/model/document/parse";
 import { runTo } from "../../../src/model/filters/occurrences";
 import { backOver, crumbs, currentEvent, forwardLine, into, lineState, narrationAt, otherIteration, out, over, pathOf, touchedLines } from "../../../src/model/recording/cursor";
-import { allLines, linesById, subnetOf } from "../../../src/model/recording/lines";
+import { allLines, linesById, subnetOf } from "../../../src/model/recording/lookup";
 import { blobsIn, computedAt, forwardIteration, loopAround, roundsOf, roundText, valueOf, workspacesOn } from "../../../src/model/recording/values";
 import { loopDocument, loopTrace, ROUNDS } from "../../loop";
 

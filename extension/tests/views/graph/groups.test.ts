@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { parseTrace } from "../../../src/model/document/parse";
-import { groupOfNode, groupsAround, groupsOf } from "../../../src/model/recording/lines";
+import { groupOfNode, groupsAround, groupsOf } from "../../../src/model/recording/lookup";
 import type { NodeGroup, Trace } from "../../../src/model/schema";
 import { isBeside, lay, spoken, type Level } from "../../../src/views/graph/drawing/levels";
 import { matching, neighbourhood } from "../../../src/views/graph/graph";

@@ -2,7 +2,7 @@
 // meaning stand in gradviz/debugger/steering/conditions/__init__.py; tests/debugger/steering/conditions/table.json holds both
 // readers to them.
 
-import { bare } from "../../recording/lines";
+import { bare } from "../../recording/lookup";
 import { meant } from "./meant";
 import { DEEPEST, FIELDS, FUNCTIONS, LONGEST, NAMES, STATISTICS, THINGS, type Type } from "./language.gen";
 
@@ -303,32 +303,30 @@ function a(type: Type): string {
 /** Null: not computed; of a truth: unknown. */
 export type Result = number | string | boolean | (number | string)[] | null;
 
-export interface Context {
-  /** A field of a thing, or where the attribute is empty its name; null: not computed. */
-  field(thing: string, attribute: string): Result;
-}
+/** Gives a field of a thing, or where the attribute is empty its name; null: not computed. */
+export type Find = (thing: string, attribute: string) => Result;
 
 /** What a condition gives; it never throws. */
-export function evaluate(node: Node, context: Context): Result {
+export function evaluate(node: Node, find: Find): Result {
   if (node.kind === "constant") return node.value;
-  if (node.kind === "field") return context.field(node.thing, node.attribute);
+  if (node.kind === "field") return find(node.thing, node.attribute);
   const { sign, parts } = node;
-  if (sign === "and" || sign === "or") return joined(parts, context, sign === "or");
+  if (sign === "and" || sign === "or") return joined(parts, find, sign === "or");
   const [first] = parts;
   if (first?.kind === "field" && first.type === "blob" && sign.startsWith("is")) {
     // isnan and isinf of a blob ask for its elements.
-    const count = context.field(first.thing, sign.slice(2));
+    const count = find(first.thing, sign.slice(2));
     return count === null ? null : Number(count) > 0;
   }
-  const values = parts.map((part) => evaluate(part, context));
+  const values = parts.map((part) => evaluate(part, find));
   return values.includes(null) ? null : (OPERATIONS[sign]?.(...values) ?? null);
 }
 
 /** `decides` where one part gives that; else unknown where one is; else the opposite. */
-function joined(parts: Node[], context: Context, decides: boolean): boolean | null {
+function joined(parts: Node[], find: Find, decides: boolean): boolean | null {
   let result: boolean | null = !decides;
   for (const part of parts) {
-    const value = evaluate(part, context);
+    const value = evaluate(part, find);
     if (value === null) result = null;
     else if (value === decides) return decides;
   }

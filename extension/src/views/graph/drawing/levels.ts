@@ -45,11 +45,11 @@ export function findPlan(root: Element, whole: string | null = null): Plan {
   const clusters = new Map<string, Cluster>();
   const nets = new Map<string, string>();
   const shells: Plan["shells"] = [];
-  for (const shell of root.querySelectorAll("rect.shell")) shells.push({ depth: depth(shell), width: span(shell, "x", "width") });
+  for (const shell of root.querySelectorAll("rect.shell")) shells.push({ depth: Number(said(shell, "depth")), width: span(shell, "x", "width") });
   for (const group of root.querySelectorAll('g.cluster[id^="cluster-"]')) {
     const fold = [...group.children].find((child) => child.getAttribute("class") === "fold");
     if (!fold || name(group) === whole) continue;
-    clusters.set(name(group), { around: clusterAt(group.parentElement, whole), depth: depth(group), height: span(fold, "y", "height"), alone: [] });
+    clusters.set(name(group), { around: clusterAt(group.parentElement, whole), depth: Number(said(group, "depth")), height: span(fold, "y", "height"), alone: [] });
     for (const net of [...group.children].filter((child) => child.classList.contains("net"))) {
       nets.set(net.id.slice("net-".length), name(group));
     }
@@ -74,8 +74,9 @@ function name(cluster: Element): string {
   return cluster.id.slice("cluster-".length);
 }
 
-function depth(element: Element): number {
-  return Number([...element.classList].find((word) => /^depth-\d+$/.test(word))?.slice("depth-".length) ?? 0);
+/** What the classes of an element say by a word: "b3" by "from", where it has the class "from-b3"; "": nothing. */
+export function said(element: Element, word: string): string {
+  return [...element.classList].find((one) => one.startsWith(`${word}-`))?.slice(word.length + 1) ?? "";
 }
 
 export function span(element: Element, start: string, size: string): Span {
@@ -116,21 +117,21 @@ export function without(spans: Span[]): (at: number) => number {
   };
 }
 
-const SEGMENT = /([MLHVQC])([^A-Za-z]*)/g;
-
-const numbersOf = (text: string): number[] => (text.match(/-?[\d.]+/g) ?? []).map(Number);
-const axisOf = (command: string, index: number): "x" | "y" => (command === "V" || (command !== "H" && index % 2 === 1) ? "y" : "x");
-
-/** A path of straight lines and curves with all of its points moved. */
-export function foldPath(path: string, folded: Pick<Fold, "x" | "y">): string {
-  return path.replace(SEGMENT, (_, command: string, rest: string) => {
-    return command + numbersOf(rest).map((at, index) => round(folded[axisOf(command, index)](at))).join(",");
-  });
+/** The straight lines and curves of a path, each with its numbers. */
+export function segmentsOf(path: string): [command: string, numbers: number[]][] {
+  return [...path.matchAll(/([MLHVQCZ])([^A-Za-z]*)/g)].map(([, command = "", rest = ""]) => [command, (rest.match(/-?[\d.]+/g) ?? []).map(Number)]);
 }
 
-/** The stretch of an axis in which such a path lies; null for an empty one. */
+const axisOf = (command: string, index: number): "x" | "y" => (command === "V" || (command !== "H" && index % 2 === 1) ? "y" : "x");
+
+/** A path with all of its points moved. */
+export function foldPath(path: string, folded: Pick<Fold, "x" | "y">): string {
+  return segmentsOf(path).map(([command, numbers]) => command + numbers.map((at, index) => round(folded[axisOf(command, index)](at))).join(",")).join("");
+}
+
+/** The stretch of an axis in which a path lies; null for an empty one. */
 export function pathSpan(path: string, axis: "x" | "y"): Span | null {
-  const found = [...path.matchAll(SEGMENT)].flatMap(([, command = "", rest = ""]) => numbersOf(rest).filter((_, index) => axisOf(command, index) === axis));
+  const found = segmentsOf(path).flatMap(([command, numbers]) => numbers.filter((_, index) => axisOf(command, index) === axis));
   return found.reduce<Span | null>((span, at) => ({ from: Math.min(span?.from ?? at, at), to: Math.max(span?.to ?? at, at) }), null);
 }
 
@@ -264,8 +265,7 @@ export const PORT = /^(.+)\.(?:forward|backward)-(?:in|out)$/;
 export function isBeside(id: string, element: Element, kept: ReadonlySet<string>): boolean {
   if (id.startsWith("node-")) return !kept.has(id.slice("node-".length)) && !PORT.test(id);
   if (!id.startsWith("edge-")) return false;
-  const ends = [...element.classList].flatMap((word) => /^(?:from|to)-(.+)$/.exec(word)?.[1] ?? []);
-  return ends.some((end) => !kept.has(end) && !PORT.test(end));
+  return ["from", "to"].map((word) => said(element, word)).some((end) => end !== "" && !kept.has(end) && !PORT.test(end));
 }
 
 /** The rows of a drawing in which no node is kept, each from its top to that of the next row. */

@@ -1131,6 +1131,14 @@
 .gv-graph .node .toggle .mark {
   fill: var(--gv-node);
   stroke: none;
+  transform-box: fill-box;
+  transform-origin: center;
+}
+.gv-graph .node.group .toggle[aria-expanded=true] .mark {
+  transform: rotate(90deg);
+}
+.gv-graph .node:not(.group) .toggle[aria-expanded=false] .mark {
+  transform: rotate(-90deg);
 }
 .gv-graph .node.future .toggle .mark {
   fill: var(--gv-muted);
