@@ -113,7 +113,7 @@ def test_plain_data_that_nests_too_deep_is_refused(depth):
 def test_a_file_that_nests_too_deep_is_refused():
     assert REFUSED in refusal(Net.from_json, json.dumps(described(2 * MAX_DEPTH)))
     opening = '{"ops": [{"type": "If", "inputs": ["c"], "outputs": [], "args": {"then_net": '
-    assert "nested too deep" in refusal(Net.from_json, opening * 1000 + '{"ops": []}' + "}}]}" * 1000)
+    assert "nested too deep" in refusal(Net.from_json, opening * 100_000 + '{"ops": []}' + "}}]}" * 100_000)
 
 
 def test_a_net_of_operators_that_nest_too_deep_is_refused():
