@@ -53,7 +53,8 @@ def dense(session: Session, blob: str, gradient: Gradient) -> Any:
     if isinstance(gradient, str):
         return session.value(gradient)
     indices, values = (moved(session.value(part), CPU) for part in parts_of(gradient))
-    total = np.zeros(session.value(f"{blob}@0").shape, values.dtype)
+    version = session.state().gradient_frontier[blob]
+    total = np.zeros(session.value(f"{blob}@{version}").shape, values.dtype)
     np.add.at(total, indices, values)
     return total
 
