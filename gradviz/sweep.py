@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import random
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -196,10 +195,10 @@ def _made(make_net: Callable[..., Any], point: Mapping[str, Any], seed: int) -> 
     with _TURN, ExitStack() as stack:
         stack.callback(random.setstate, random.getstate())
         stack.callback(np.random.set_state, np.random.get_state())
-        given = None
-        if "torch" not in sys.modules:
-            given = make()
-        if (torch := bridges.known("torch")) is not None:  # where it is imported by now, its numbers had no seed
+        given, torch = None, bridges.known("torch")
+        if torch is None:
+            given, torch = make(), bridges.known("torch")
+        if torch is not None:  # where it is imported by now, its numbers had no seed
             given = stack.enter_context(torch.seeded(seed, make))
         yield _arguments(given)
 

@@ -1,13 +1,14 @@
 """Bridges: engines over what other frameworks have computed, each imported when something of theirs is given."""
 
 import sys
+from contextlib import suppress
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 from ..program import GradvizError
 
-BRIDGES = {"torch": (2, 6)}
+BRIDGES = {"torch": (2, 10)}
 """Packages that have one, each with the oldest version that it goes with; it lies in the room of the same name."""
 
 
@@ -38,6 +39,8 @@ def cross(given: Any) -> None:
                 bridge(package)
 
 
-def known(package: str) -> ModuleType | None:
-    """The bridge to a package that is in use; None: it was not imported by anybody."""
-    return bridge(package) if package in sys.modules else None
+def known(package: str, *, is_wanted: bool = False) -> ModuleType | None:
+    """The bridge to a package that is in use, or that is wanted; None: nobody has imported it, or it is too old."""
+    with suppress(GradvizError):
+        return bridge(package) if is_wanted or package in sys.modules else None
+    return None

@@ -82,11 +82,11 @@ class capture:
     def _step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         self.flow.end_step(optimizer, call_in(sys._getframe(1)))
 
-    def _apply(self, node: Node) -> None:
+    def _apply(self, number: int) -> None:
         call = call_in(sys._getframe(1))
         if call is None or is_compiling():
             return
-        self._applied[number_of(node)] = call
+        self._applied[number] = call
         if len(self._applied) > MOST_STEPS:
             del self._applied[next(iter(self._applied))]
 

@@ -371,10 +371,10 @@ def is_function(node: Node) -> bool:
 
 
 @contextmanager
-def applied(hook: Callable[[Node], None]) -> Iterator[None]:
-    """While it lasts, `hook` is called with the node of each Function in Python that this thread applies."""
+def applied(hook: Callable[[int], None]) -> Iterator[None]:
+    """While it lasts, `hook` is called with the number of each Function in Python that this thread applies."""
     if _CREATED is not None:
-        with _CREATED(lambda node: hook(node) if is_function(node) else None):
+        with _CREATED(lambda node: hook(number_of(node)) if is_function(node) else None):
             yield
         return
     mine = get_ident(), hook
@@ -388,15 +388,24 @@ def applied(hook: Callable[[Node], None]) -> Iterator[None]:
 _CREATED = getattr(torch.autograd.graph, "node_creation_hook", None)
 """Of torch 2.15: tells of every node that is made."""
 
-_HOOKS: list[tuple[int, Callable[[Node], None]]] = []
-"""Called, in these threads, with the nodes of Functions where PyTorch itself tells nobody of them."""
+_HOOKS: list[tuple[int, Callable[[int], None]]] = []
+"""Called, in these threads, with the numbers of Functions where PyTorch itself tells nobody of them."""
 
 
 def _begin(node: Node, *_: Any) -> None:
     """A Function in Python is being applied."""
     for thread, hook in list(_HOOKS):
         if thread == get_ident():
-            hook(node)
+            hook(number_of(node) if _has_begun(node) else next_number())
+
+
+def _has_begun(node: Node) -> bool:
+    """Whether the engine has numbered a node whose Function is being applied: older PyTorch does so after that, and
+    does not survive to be asked for the number before."""
+    try:
+        return node.next_functions is not None
+    except RuntimeError:
+        return False
 
 
 if _CREATED is None:

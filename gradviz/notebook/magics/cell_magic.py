@@ -6,10 +6,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
-from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
+from ...bridges import known
 from ...eager import Variable
 from ...program import GradvizError
 from ...program.errors import get_close_matches, listed, shorten
@@ -97,16 +97,16 @@ class CellMagic:
 
     def _result(self, cell: str) -> Any:
         """What a cell gives, run as the user's code."""
-        has_torch = "torch" in sys.modules or ("torch" in cell and find_spec("torch") is not None)
+        torch = known("torch", is_wanted="torch" in cell)
         shell, source = self._shell, f"#\n{cell}"  # instead of the line of the magic: lines keep their numbers
-        with self._package.torch.capture() if has_torch else nullcontext():
+        with nullcontext() if torch is None else torch.capture():
             ran = shell.run_cell(source)
         # Releases of IPython that count a cell before they run it take what runs inside of it for the next one.
         number = len(shell.history_manager.input_hist_parsed) - 1
         shell.compile.cache(shell.transform_cell(source), number, raw_code=source)
         if not ran.success:
             error = ran.error_in_exec or ran.error_before_exec
-            if has_torch and (explained := self._package.explain(error)).findings:
+            if torch is not None and (explained := torch.explain(error)).findings:
                 show(explained)
             raise GradvizError("The cell has failed: none of its operators joined a net, and nothing was recorded.")
         return ran.result

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 import gradviz
-from gradviz.bridges import bridge
+from gradviz.bridges import bridge, known
 from tests.bridges.torch.models import classified, mlp
 
 
@@ -188,9 +188,12 @@ def test_a_name_that_nothing_has_is_no_tensor_that_was_not_kept():
 
 def test_torch_that_is_missing_or_too_old(monkeypatch):
     with monkeypatch.context() as changed:
-        changed.setattr(torch, "__version__", "2.5.1+cpu")
-        with pytest.raises(gradviz.GradvizError, match=r"needs the package torch: torch 2\.5\.1\+cpu is older"):
+        changed.setattr(torch, "__version__", "2.9.1+cpu")
+        with pytest.raises(gradviz.GradvizError, match=r"needs the package torch: torch 2\.9\.1\+cpu is older"):
             bridge("torch")
+        assert known("torch") is known("torch", is_wanted=True) is None
+        (row,) = gradviz.sweep(lambda scale: gradviz.Variable(scale) * 2, {"scale": [1.0]})
+        assert (row.loss, row.error) == (2, "")
     with monkeypatch.context() as changed:
         changed.setitem(sys.modules, "torch", None)
         with pytest.raises(gradviz.GradvizError, match="needs the package torch") as caught:
