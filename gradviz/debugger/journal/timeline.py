@@ -180,6 +180,11 @@ class Timeline:
             found[ran] = np.arange(len(ran)) - np.repeat(begins, np.diff(begins, append=len(ran)))
         return found
 
+    @property
+    def has_left(self) -> Mask:
+        """Of each event that enters a nested net whether one leaves it."""
+        return self._left[self.other]
+
     @cached_property
     def passages(self) -> Indices:
         """The events that enter or leave a nested net."""

@@ -367,17 +367,18 @@ class Rows:
         operators, forwards = (np.full(len(self._events), NOWHERE) for _ in range(2))
         known = self._of(*OF_FORWARD)
         forwards[known] = operators[known] = np.fromiter((self._events[at].index for at in known.tolist()), np.int64)
-        codes = self._timeline.codes[self._since :]
-        others = np.flatnonzero(~np.isin(codes, self._timeline.codes[np.append(known, runs.events)])) + self._since
+        is_other = np.arange(len(self._events)) >= self._since
+        for some in (known, runs.events, runs.passages):
+            is_other[some] = False
         nested = [at for at in known.tolist() if self._events[at].path]
-        for number in [*others.tolist(), *nested]:
+        for number in [*np.flatnonzero(is_other).tolist(), *nested]:
             event, subject = self._events[number], self.subject(number)
             operator = subjects.operator(event, number + 1, subject)
             if operator is not None and operator.role != "passed":
                 operators[number] = runs.number(operator)
             if subject.forward is not None:
                 forwards[number] = subject.forward
-        operators[runs.events] = runs.numbers
+        operators[runs.events], operators[runs.passages] = runs.numbers, runs.around
         found = (ran(one).forward for one in runs.statements)
         forward = np.fromiter((NOWHERE if one is None else one for one in found), np.int64, len(runs.statements))
         forwards[runs.events] = forward[runs.numbers]

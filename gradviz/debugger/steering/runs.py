@@ -23,6 +23,8 @@ class Runs:
         events: the `Ran` events.
         frames: of each of them the run of a nested net that it is in, else `NOWHERE`.
         numbers: of each of them its operator's number.
+        passages: the events in which nested nets begin to run, and those in which they have run.
+        around: of each of them the number of the operator that runs the net.
     """
 
     def __init__(self, recording: Recording) -> None:
@@ -36,11 +38,19 @@ class Runs:
         self.events = recording.timeline.of(Ran)
         self.frames = recording.inside[self.events + 1]
         self.numbers = self._begin()[self.frames] + recording.ran_positions
+        timeline, nested = recording.timeline, recording.runs
+        begun, has_ended = recording.begun, timeline.has_left[recording.begun]
+        operators = np.array([half.operator for half in nested.halves], np.int64)[nested.half]
+        around = self._begin()[nested.around] + operators
+        self.passages = np.append(begun, timeline.other[begun[has_ended]])
+        self.around = np.append(around, around[has_ended])
 
     def since(self, event: int) -> Self:
         """The same of what ran from an event on."""
         some, first = copy(self), np.searchsorted(self.events, event)
         some.events, some.frames, some.numbers = self.events[first:], self.frames[first:], self.numbers[first:]
+        is_later = self.passages >= event
+        some.passages, some.around = self.passages[is_later], self.around[is_later]
         return some
 
     @cached_property
