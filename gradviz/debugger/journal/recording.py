@@ -184,6 +184,14 @@ class Recording:
         return np.fromiter((events[number].position for number in ran.tolist()), np.int64, len(ran))
 
     @cached_property
+    def ran_seconds(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Of each `Ran` how long it took; NaN: that is not known."""
+        ran, notes = self.timeline.of(Ran), self._journal.notes
+        if notes is not None:
+            return notes.seconds_of(len(ran))
+        return np.array([self.events[number].seconds for number in ran.tolist()], np.float64)
+
+    @cached_property
     def inside(self) -> Indices:
         """Of each position, one more than there are events, the run that we are in there; else `NOWHERE`."""
         return self.timeline.runs if self.runs else np.full(len(self.events) + 1, NOWHERE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple, overload
 
@@ -89,6 +90,15 @@ class RunEvents(Sequence[Event]):
         for begin in range(max(start, whole), end, AT_ONCE):
             yield from self._made(slice(begin, min(begin + AT_ONCE, end)))
 
+    def _some(self, numbers: Sequence[int]) -> list[Event]:
+        """The events with these numbers, which rise; those that are near each other are made together."""
+        found: list[Event] = []
+        for block, near in groupby(numbers, lambda number: number // AT_ONCE):
+            begin = block * AT_ONCE
+            events = list(self._between(begin, min(begin + AT_ONCE, len(self))))
+            found += [events[number - begin] for number in near]
+        return found
+
     def _made(self, events: slice) -> Iterator[Event]:
         timeline, noted, places = self._timeline, self._notes.noted, dict[int, Place]()
         codes, inside, ran = timeline.codes[events], timeline.runs[events.start : events.stop + 1], self._ran[events]
@@ -129,12 +139,11 @@ class RunEvents(Sequence[Event]):
         used, path = np.unique(np.where(is_ran, runs, _of(notes.runs.around, runs)), return_inverse=True)
         every = [() if run == NOWHERE else paths[run] for run in used.tolist()]
         number = _of(np.array([note[2] for note in notes.noted], np.float64), runs, np.nan)
-        number[is_ran] = np.round(notes.seconds[: is_ran.sum()], 8)
+        number[is_ran] = notes.seconds_of(is_ran.sum())
         if notes.failed is not None:
             path[-1], number[-1] = len(every), np.nan
             every.append(notes.failed.path)
-        kept = [self[whole + at] for at in first[order].tolist()]
-        return Repeated(kept, np.argsort(order)[like], every, path, number)
+        return Repeated(self._some((whole + first[order]).tolist()), np.argsort(order)[like], every, path, number)
 
     def _place(self, run: int, places: dict[int, Place]) -> Place:
         notes = self._notes

@@ -183,7 +183,8 @@ class Timeline:
     @property
     def has_left(self) -> Mask:
         """Of each event that enters a nested net whether one leaves it."""
-        return self._left[self.other]
+        found: Mask = self._left[self.other]
+        return found
 
     @cached_property
     def passages(self) -> Indices:

@@ -266,12 +266,15 @@ class Rows:
         return self._columns[key]
 
     def _naming(self, attribute: str, rows: Indices) -> Column:
-        """The blobs of some rows, or their names or versions."""
-        names = list(map(str, self._outputs))
-        numbers = self._numbers[rows].tolist()
-        pairs = zip(numbers, rows.tolist(), strict=True)
-        blobs = (self.blob(row) if number == NOWHERE else names[number] for number, row in pairs)
-        return column_of(_naming(blob, attribute) for blob in blobs)
+        """The blobs of some rows, or their names or versions; those of one kind have one blob."""
+        kinds, runs, count = self._numbers.copy(), self.runs, len(self._outputs)
+        kinds[self._first[runs.passages]] = count + runs.alike
+        others = np.flatnonzero(kinds == NOWHERE)
+        kinds[others] = count + len(runs.passages) + others
+        found, first, each = np.unique(kinds[rows], return_index=True, return_inverse=True)
+        pairs = zip(found.tolist(), rows[first].tolist(), strict=True)
+        blobs = (str(self._outputs[kind]) if kind < count else self.blob(row) for kind, row in pairs)
+        return column_of(_naming(blob, attribute) for blob in blobs).take(each)
 
     def _of_values(self, attribute: str) -> Column:
         rows, entries = self._entries
@@ -310,7 +313,8 @@ class Rows:
             case "path" | "iteration":
                 return self._of_place(attribute)
             case "seconds":
-                return self._scattered(self.runs.events, (one.seconds for one in self._of_kind(Ran)))
+                seconds = self._recording.ran_seconds
+                return _scattered(Column(seconds, ~np.isnan(seconds)), self._timeline.of(Ran), count)
         pairs = map(added, self._of_kind(Accumulated))
         found = (sum(pair) if attribute == "n" else pair[attribute == "dense"] for pair in pairs)
         return self._scattered(self._of(Accumulated), found)
@@ -384,6 +388,16 @@ class Rows:
         forwards[runs.events] = forward[runs.numbers]
         return operators, forwards
 
+    @property
+    def _ran_on(self) -> Column:
+        """Of each event the device on which its operator ran."""
+        events, repeated = self._recording.in_columns
+        if repeated is None:
+            return self._scattered(self.runs.events, (one.device or None for one in self._of_kind(Ran)))
+        devices = column_of(one.device or None if type(one) is Ran else None for one in repeated.whole)
+        count = len(self._events)
+        return _scattered(devices.take(repeated.like), np.arange(len(events), count), count)
+
     def _of_operator(self, attribute: str) -> Column:
         operators, forwards = self._operators
         if attribute == "index":
@@ -391,7 +405,7 @@ class Rows:
         column = column_of(_of_statement(one, attribute) for one in self.runs.statements).take(operators)
         if attribute != "device":
             return column
-        ran_on = self._scattered(self.runs.events, (one.device or None for one in self._of_kind(Ran)))
+        ran_on = self._ran_on
         words = [*(ran_on.words or ()), *(column.words or ())]
         if not words:
             return column

@@ -25,6 +25,7 @@ class Runs:
         numbers: of each of them its operator's number.
         passages: the events in which nested nets begin to run, and those in which they have run.
         around: of each of them the number of the operator that runs the net.
+        alike: of each of them a number that it has in common with those of the same half, of which the same is said.
     """
 
     def __init__(self, recording: Recording) -> None:
@@ -44,13 +45,14 @@ class Runs:
         around = self._begin()[nested.around] + operators
         self.passages = np.append(begun, timeline.other[begun[has_ended]])
         self.around = np.append(around, around[has_ended])
+        self.alike = np.append(2 * self.halves, 2 * self.halves[has_ended] + 1)
 
     def since(self, event: int) -> Self:
         """The same of what ran from an event on."""
         some, first = copy(self), np.searchsorted(self.events, event)
         some.events, some.frames, some.numbers = self.events[first:], self.frames[first:], self.numbers[first:]
         is_later = self.passages >= event
-        some.passages, some.around = self.passages[is_later], self.around[is_later]
+        some.passages, some.around, some.alike = (of[is_later] for of in (self.passages, self.around, self.alike))
         return some
 
     @cached_property
