@@ -162,5 +162,7 @@ def _wide(array: Array) -> Array:
 
 def _times_power(number: float, exponent: int) -> float:
     """``number * 2**exponent``; infinite where that is beyond the greatest float64."""
-    with np.errstate(over="ignore"):
-        return float(np.ldexp(number, exponent))
+    try:
+        return math.ldexp(number, exponent)
+    except OverflowError:
+        return math.copysign(math.inf, number)
