@@ -35,6 +35,7 @@ def test_widget_and_panel_say_which_side_is_older_and_both_step_on(
     expect(lab.output(1)).to_contain_text(in_widget)
     expect(panel).to_contain_text(in_panel)
     view.press("ArrowRight")
+    View(lab.page, panel.locator(".gradviz")).expect_at(1)
     panel.get_by_role("button", name="Step", exact=True).click()
     view.expect_at(2)
     lab.shot("other")
