@@ -8,7 +8,8 @@ from gradviz.debugger.document import TraceError, decode, encode
 from gradviz.debugger.steering.rows import Rows
 from gradviz.debugger.steering.runs import Runs
 from gradviz.debugger.telling import MeasuredValues, Story, Subjects
-from tests.debugger.loops import fed, gated
+from gradviz.events import EnteredSubnet, LeftSubnet, Ran
+from tests.debugger.loops import fed, gated, recurrent
 
 
 def rows_with(session):
@@ -85,3 +86,23 @@ def test_a_named_blob_is_as_it_was_at_each_position(session):
     first, second = rows.computed_at(["a_grad"])
     versions = rows.as_of("a_grad", "version", np.array([first - 1, first, second - 1, second]))
     assert [versions.at(number) for number in range(4)] == [None, 0.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("net", [gated, recurrent])
+def test_what_is_looked_up_of_all_runs_at_once_is_what_each_event_says(net):
+    session = debug(net(), ["loss"], workspace=fed(3))
+    rows = rows_with(session)
+    subjects = Subjects(session._recording, Story(session._recording, session._recording.text), rows._values)
+    types, roles = rows.column("op", "type"), rows.column("op", "role")
+    seconds, versions = rows.column("event", "seconds"), rows.column("x", "version")
+    passages = 0
+    for row, number in enumerate(rows.events.tolist()):
+        event = session.events[number]
+        operator = subjects.operator(event, number + 1, subjects.of(event, number + 1))
+        passages += isinstance(event, EnteredSubnet | LeftSubnet)
+        if operator is not None and operator.role != "passed":
+            assert (types.at(row), roles.at(row)) == (operator.op.type, operator.role)
+        assert seconds.at(row) == (event.seconds if isinstance(event, Ran) else None)
+        version = rows.blob(row).rpartition("@")[2]
+        assert versions.at(row) == (float(version) if version.isdigit() else None)
+    assert passages > 20
