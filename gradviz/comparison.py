@@ -12,8 +12,8 @@ import msgspec
 import numpy as np
 
 from .debugger.answers import Answer, Block, Grid, Paragraph, digits, first_of
-from .debugger.document import json_safe, number
-from .debugger.statistics import norm, statistics, vector
+from .debugger.document import number
+from .debugger.statistics import norm_of, statistics
 from .eager.expression import Expression, expression
 from .eager.function import Function
 from .eager.gradients import dense, joined
@@ -67,6 +67,10 @@ class Difference(msgspec.Struct, frozen=True):
         return f"The gradient of {self.leaf} differs by {self.largest:.3g} between {self.one} and {self.other}."
 
 
+def _numbers(array: Array) -> Any:
+    return msgspec.to_builtins(statistics(array))
+
+
 class Comparison(Answer, frozen=True, eq=False):
     """Ways to differentiate one program, side by side.
 
@@ -76,6 +80,7 @@ class Comparison(Answer, frozen=True, eq=False):
     """
 
     answer = "compare"
+    plain = _numbers
     ways: Mapping[str, Way]
     differences: tuple[Difference, ...]
 
@@ -105,21 +110,12 @@ class Comparison(Answer, frozen=True, eq=False):
         ]
         for leaf in next(iter(ways)).gradients:
             found = [way.gradients.get(leaf) for way in ways]
-            norms = ["none" if one is None else digits(number(norm(vector(one)))) for one in found]
+            norms = ["none" if one is None else digits(number(norm_of(one))) for one in found]
             rows.append((f"norm of the gradient of {leaf}", *norms))
         steps = list(zip_longest(*[way.order for way in ways], fillvalue=""))
         order = first_of(steps, MOST_STEPS, lambda step: ("", *step))
         yield Grid("Side by side", ("", *self.ways), rows)
         yield Grid("Functions in the order in which they run backward", ("", *self.ways), order)
-
-    def to_dict(self) -> dict[str, Any]:
-        """As of `Answer`; of arrays it has the statistics."""
-        data: dict[str, Any] = json_safe(msgspec.to_builtins(self, enc_hook=_numbers))
-        return {"answer": self.answer, **data}
-
-
-def _numbers(array: Array) -> Any:
-    return msgspec.to_builtins(statistics(array))
 
 
 RUNS = 3

@@ -18,7 +18,7 @@ import numpy as np
 
 from . import bridges
 from .debugger.answers import Answer, Block, Grid, Paragraph, differentiated, digits, first_of, leaf_gradients
-from .debugger.document import Value, json_safe
+from .debugger.document import Value
 from .debugger.journal import Pace, Recording, record_any
 from .debugger.statistics import statistics
 from .notebook.progress import shown_progress
@@ -80,6 +80,7 @@ class Sweep(Answer, frozen=True, dict=True):
     """
 
     answer = "sweep"
+    plain = str
     rows: list[SweepRow]
     seed: int
 
@@ -113,11 +114,6 @@ class Sweep(Answer, frozen=True, dict=True):
         title = "Losses, and the norms of gradients: of all leaves, and of the two with the least and the greatest"
         rows = first_of(self.rows, SHOWN, lambda row: _cells(row, names, with_error=failed > 0))
         yield Grid(title, head, rows)
-
-    def to_dict(self) -> dict[str, Any]:
-        """As of `Answer`; what no JSON can carry in a point is there as text."""
-        data: dict[str, Any] = json_safe(msgspec.to_builtins(self, enc_hook=str))
-        return {"answer": self.answer, **data}
 
 
 def sweep(make_net: Callable[..., Any], grid: Points, *, executor: Any = None, seed: int = 0) -> Sweep:

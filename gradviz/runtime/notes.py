@@ -271,9 +271,9 @@ class Notes:
         self.runs = Runs(self.halves, self.noted, store)
         self.failed: Failed | None = None
 
-    def seconds_of(self, count: int) -> NDArray[np.float64]:
-        """Of the first operators that ran how long each took, as its event says it."""
-        return np.round(self.seconds[:count], 8)
+    def seconds_of(self, some: slice) -> NDArray[np.float64]:
+        """Of some operators that ran how long each took, as its event says it."""
+        return np.round(self.seconds[some], 8)
 
     def new_half(self, around: Half, place: int, argument: str) -> Half:
         """The net in an argument of operator `place` of what runs, which runs for the first time."""

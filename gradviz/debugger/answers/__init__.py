@@ -4,7 +4,7 @@ from .check import CheckableView, CheckView
 from .code import CodeView
 from .copies import CopiesView
 from .diff import DiffView
-from .forms import Answer, Block, Bullets, Grid, Paragraph, digits, first_of
+from .forms import Answer, Block, Bullets, Grid, Paragraph, digits, first_of, first_texts
 from .leaves import differentiated, leaf_gradients, lines_reading
 from .ledger import LedgerView, MergeView
 from .net_view import by_name
@@ -21,5 +21,5 @@ __all__ = [
     "Answer", "Block", "Bullets", "CheckView", "CheckableView", "CodeView", "CopiesView", "DiffView", "Grid",
     "LedgerView", "MergeView", "NumbersView", "Paragraph", "PathsView", "ProvenanceView", "Questions", "StateView",
     "StoreView", "VersionsView", "WhyNoneView", "asked", "by_name", "differentiated", "digits", "first_of",
-    "leaf_gradients", "lines_reading",
+    "first_texts", "leaf_gradients", "lines_reading",
 ]  # fmt: skip

@@ -12,7 +12,7 @@ from ..document import Number
 from ..journal import Pace, Statement
 from ..steering import bad_argument
 from ..telling import shape
-from .forms import Answer, Block, Bullets, Grid, Paragraph, digits, first_of
+from .forms import Answer, Block, Bullets, Grid, Paragraph, digits, first_of, first_texts
 from .ledger import entries, merges
 from .net_view import NetView, placed, text_of
 from .state import changes, shown, state_at
@@ -94,7 +94,7 @@ class DiffView(Answer, frozen=True):
         ):
             if items:
                 yield Paragraph(title)
-                yield Bullets([text for (text,) in first_of(items, SHOWN, lambda item: (item,))])
+                yield Bullets(first_texts(items, SHOWN))
         if self.computed:
             rows = first_of(self.computed, SHOWN, lambda one: (one.blob, one.shape, digits(one.norm, "none")))
             yield Grid("Computed", ("blob", "shape", "norm"), rows)

@@ -45,9 +45,11 @@ class Answer(msgspec.Struct, frozen=True):
 
     Attributes:
         answer: the question's name, which the plain data carries too.
+        plain: makes plain data of what in it is none.
     """
 
     answer: ClassVar[str] = ""
+    plain: ClassVar[Callable[[Any], Any] | None] = None
 
     def blocks(self) -> Iterator[Block]:
         """What it shows, from the top down."""
@@ -64,7 +66,7 @@ class Answer(msgspec.Struct, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in it as JSON can carry it, under the name of the question."""
-        data: dict[str, Any] = json_safe(msgspec.to_builtins(self))
+        data: dict[str, Any] = json_safe(msgspec.to_builtins(self, enc_hook=type(self).plain))
         return {"answer": self.answer, **data}
 
 
@@ -112,6 +114,11 @@ def first_of(items: Sequence[T], most: int, row: Callable[[T], Sequence[str]]) -
     """The rows of the first `most` items, and one that says how many there are more."""
     rows, more = list(map(row, items[:most])), len(items) - most
     return rows if more <= 0 else [*rows, (f"and {more} more", *[""] * (len(rows[0]) - 1))]
+
+
+def first_texts(items: Sequence[str], most: int) -> list[str]:
+    """The same of texts."""
+    return [text for (text,) in first_of(items, most, lambda item: (item,))]
 
 
 def digits(value: Number | None, absent: str = "not computed") -> str:

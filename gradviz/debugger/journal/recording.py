@@ -188,7 +188,7 @@ class Recording:
         """Of each `Ran` how long it took; NaN: that is not known."""
         ran, notes = self.timeline.of(Ran), self._journal.notes
         if notes is not None:
-            return notes.seconds_of(len(ran))
+            return notes.seconds_of(slice(len(ran)))
         return np.array([self.events[number].seconds for number in ran.tolist()], np.float64)
 
     @cached_property

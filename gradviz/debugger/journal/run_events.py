@@ -103,8 +103,8 @@ class RunEvents(Sequence[Event]):
         timeline, noted, places = self._timeline, self._notes.noted, dict[int, Place]()
         codes, inside, ran = timeline.codes[events], timeline.runs[events.start : events.stop + 1], self._ran[events]
         run_of = np.where(codes == LEFT, inside[:-1], inside[1:])
-        taken = np.frombuffer(self._notes.seconds)[ran[0] - (codes[0] == RAN) : ran[-1]]
-        seconds = iter(np.round(taken, 8).tolist())
+        taken = slice(int(ran[0] - (codes[0] == RAN)), int(ran[-1]))
+        seconds = iter(self._notes.seconds_of(taken).tolist())
         columns = (codes, run_of, timeline.ran_before[events])
         for code, run, position in zip(*(column.tolist() for column in columns), strict=True):
             if code == FAILED:
@@ -139,7 +139,7 @@ class RunEvents(Sequence[Event]):
         used, path = np.unique(np.where(is_ran, runs, _of(notes.runs.around, runs)), return_inverse=True)
         every = [() if run == NOWHERE else paths[run] for run in used.tolist()]
         number = _of(np.array([note[2] for note in notes.noted], np.float64), runs, np.nan)
-        number[is_ran] = notes.seconds_of(is_ran.sum())
+        number[is_ran] = notes.seconds_of(slice(int(is_ran.sum())))
         if notes.failed is not None:
             path[-1], number[-1] = len(every), np.nan
             every.append(notes.failed.path)

@@ -180,10 +180,9 @@ class Timeline:
             found[ran] = np.arange(len(ran)) - np.repeat(begins, np.diff(begins, append=len(ran)))
         return found
 
-    @property
-    def has_left(self) -> Mask:
-        """Of each event that enters a nested net whether one leaves it."""
-        found: Mask = self._left[self.other]
+    def are_left(self, entered: Indices) -> Mask:
+        """Of some events that enter a nested net whether one leaves it."""
+        found: Mask = self._left[self.other[entered]]
         return found
 
     @cached_property

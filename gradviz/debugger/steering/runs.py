@@ -40,7 +40,7 @@ class Runs:
         self.frames = recording.inside[self.events + 1]
         self.numbers = self._begin()[self.frames] + recording.ran_positions
         timeline, nested = recording.timeline, recording.runs
-        begun, has_ended = recording.begun, timeline.has_left[recording.begun]
+        begun, has_ended = recording.begun, timeline.are_left(recording.begun)
         operators = np.array([half.operator for half in nested.halves], np.int64)[nested.half]
         around = self._begin()[nested.around] + operators
         self.passages = np.append(begun, timeline.other[begun[has_ended]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ...debugger.answers import Answer, Block, Bullets, DiffView, Paragraph, digits, first_of
+from ...debugger.answers import Answer, Block, Bullets, DiffView, Paragraph, digits, first_texts
 from ...debugger.document import Line, Number, Trace
 from ...drawing import svg
 from ..output import MOST_PICTURE, dark_colours
@@ -93,7 +93,7 @@ def _changed(session: Shown, since: int | None) -> list[str]:
     if since is None or since == position or len(session) > MOST_COMPARED:
         return []
     if since == position - 1:
-        return _first(session.state().changed, MOST_CHANGES)
+        return first_texts(session.state().changed, MOST_CHANGES)
     undone = "Undone. " if since > position else ""
     return [undone + change for change in _difference(session.diff(since))]
 
@@ -111,15 +111,11 @@ def _difference(diff: DiffView) -> Iterator[str]:
         ("Stopped", [diff.stopped] * bool(diff.stopped)),
     ):
         if items:
-            yield f"{title}: {'; '.join(_first(items, MOST_ITEMS))}"
+            yield f"{title}: {'; '.join(first_texts(items, MOST_ITEMS))}"
 
 
 def _norm(norm: Number | None) -> str:
     return "" if norm is None else f", norm {digits(norm)}"
-
-
-def _first(items: Sequence[str], most: int) -> list[str]:
-    return [text for (text,) in first_of(items, most, lambda item: (item,))]
 
 
 def _near(trace: Trace, lines: Sequence[Line], position: int) -> Iterator[str]:
