@@ -32,6 +32,7 @@ from .program import Gradient, GradientSlice, NetDef, NetError, Operator
 from .program.events import Aggregator, Event
 from .program.operator import parts_of
 from .runtime import Workspace
+from .runtime.watched import uncollected
 
 if TYPE_CHECKING:
     import graphviz
@@ -105,8 +106,10 @@ class Session(Shown):
             write_whole(path, encode(self.trace()))
             return
         marks = {"breakpoints": self.marks.breakpoints, "watches": self.marks.watches}
-        trace = msgspec.structs.replace(outline(self._recording), **marks)
-        write_whole(path, encode_packed(trace, *self._recording.in_columns))
+        with uncollected():
+            trace = msgspec.structs.replace(outline(self._recording), **marks)
+            packed_trace = encode_packed(trace, *self._recording.in_columns)
+        write_whole(path, packed_trace)
 
     def _save_gradients(self, folder: Path) -> Path:
         """Write what `ranks` compares; returns where the recording is to be."""

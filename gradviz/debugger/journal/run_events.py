@@ -131,6 +131,7 @@ class RunEvents(Sequence[Event]):
         steps = np.unique([id(note[3]) for note in notes.noted], return_inverse=True)[1]
         kinds = [codes, _of(notes.runs.half, runs), _of(steps, runs), np.where(is_ran, timeline.ran_before[whole:], 0)]
         key = np.ravel_multi_index(kinds, [int(one.max(initial=0)) + 2 for one in kinds], mode="wrap")
+        key = key.astype(np.min_scalar_type(key.max(initial=0)))  # small numbers are sorted faster
         _, first, like = np.unique(key, return_index=True, return_inverse=True)
         order = np.argsort(first)
         paths: list[tuple[str, ...]] = []

@@ -72,14 +72,18 @@ def _as_real(table: Array) -> Array:
 def vector(array: Array) -> Vector:
     """An array of numbers or truth values, in any shape, as a vector."""
     numbers, exponent = as_vector(array), 0
-    with np.errstate(all="ignore"):
-        square = float(numbers @ numbers)
-        if not LEAST_SQUARE < square < math.inf and numbers.size:
+    square = _square(numbers)
+    if not LEAST_SQUARE < square < math.inf and numbers.size:
+        with np.errstate(all="ignore"):
             greatest = np.asarray(float(np.abs(numbers).max()))
             exponent = int(exponents_of(greatest))
             numbers = numbers * 2.0**-exponent
-            square = float(numbers @ numbers)
+        square = _square(numbers)
     return Vector(numbers, exponent, square)
+
+
+def _square(numbers: Array) -> float:
+    return float(np.vdot(numbers, numbers))  # which warns of no overflow
 
 
 def exponents_of(greatest: Array) -> Array:
