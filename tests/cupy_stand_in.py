@@ -45,6 +45,7 @@ FUNCTIONS = {
     "tile": "A reps",
     "transpose": "a axes",
     "unique": "ar return_index return_inverse return_counts axis equal_nan",
+    "vdot": "a b",
     "where": "condition x y",
     "zeros": "shape dtype order",
     "zeros_like": "a dtype order subok shape",

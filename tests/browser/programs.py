@@ -57,6 +57,17 @@ def gated() -> Built:
     return loops.gated(), ["loss"], loops.fed(rounds=5)
 
 
+def in_place() -> Built:
+    """`h` is written three times, the last time in a branch; of the operator behind it the second output has a gradient."""
+    net = gradviz.Net("in place")
+    net.Scale("x", "h", scale=2.0)
+    net.Scale("h", "h", scale=3.0)
+    with net.If("c"):
+        net.Scale("h", "h", scale=2.0)
+    net.SoftmaxWithLoss(["h", "labels"], ["probs", "loss"])
+    return net, ["loss"], workspace({"x": np.zeros((2, 2)), "c": np.array([True]), "labels": np.array([0, 1])})
+
+
 def large() -> Built:
     """Sixty blocks of four operators, each added to what it began from; the blocks have scopes from #200 on."""
     net = gradviz.Net("large")

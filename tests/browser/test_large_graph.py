@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, expect
 
 from gradviz.drawing.nesting import Nesting
 from tests.browser.hosts import Host, JupyterHost, on_a_page, recorded, with_kernels
-from tests.browser.programs import large, large_loop, skip_connection
+from tests.browser.programs import in_place, large, large_loop, skip_connection
 from tests.browser.test_accessibility import in_both_themes, violations
 from tests.browser.view import View, box
 
@@ -192,6 +192,23 @@ def test_the_table_has_every_operator_and_says_what_is_not_computed_yet(host: Ho
     expect(table.locator(".gv-selected")).to_contain_text("#5")
     view.press("g")
     expect(table).to_be_hidden()
+
+
+def test_the_table_has_the_gradient_of_each_version_of_any_output_and_in_nested_nets(host: Host) -> None:
+    view = host.show(in_place)
+    view.press("g", "End")
+    rows = view.graph.get_by_role("table", name="Operators").get_by_role("row").filter(has=view.page.get_by_role("cell"))
+    cells = [row.get_by_role("cell").all_inner_texts() for row in rows.all()]
+    # Of two rows the gradient of SoftmaxWithLoss has four elements of 1/4.
+    assert [(cell[0], cell[1], cell[5]) for cell in cells] == [
+        ("#0", "Scale", "3"),
+        ("#1", "Scale", "1"),
+        ("#2", "CreateScope", "no gradient"),
+        ("#3", "If", "0.5"),
+        ("#4", "SoftmaxWithLoss", "1"),
+        ("s0 #0", "Do", "0.5"),
+        ("s1 #0", "Scale", "0.5"),
+    ]
 
 
 def test_a_loop_of_hundreds_of_operators_opens_at_once_and_in_groups(host: Host) -> None:

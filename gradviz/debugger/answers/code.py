@@ -12,7 +12,6 @@ from ...program.code_line import CodeLine
 from ..document import Number, Source
 from ..journal import NetText, Statement, Writing
 from ..telling import Subjects
-from .flow import gradient_of
 from .forms import Answer, Block, Grid, Paragraph, digits
 from .net_view import NetView
 from .recorded import Recorded
@@ -105,11 +104,10 @@ def _called_in(recorded: Recorded) -> dict[str, Called]:
     found: dict[str, Called] = {}
     for net in recorded.text.nets:
         own: dict[str, Called] = {}
-        view = NetView(recorded, 0, net)
         for statement in net.forward:
             if statement.code is not None:
-                gradients = (gradient_of(view, blob) for blob in statement.outputs)
-                gradient = next((one.parts[-1] for one in gradients if one is not None), None)
+                gradients = (recorded.story.gradient(net, blob) for blob in statement.outputs)
+                gradient = next((one for one in gradients if one is not None), None)
                 if gradient is not None or str(statement.code) not in own:
                     own[str(statement.code)] = Called(statement.code, net, gradient)
         found = own | found

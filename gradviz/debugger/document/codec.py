@@ -17,7 +17,7 @@ from ...program.events import Event, from_dict, from_dicts
 from ...runtime.watched import uncollected
 from .bounds import TraceError, contradiction, too_deep, wrong
 from .check import check, distinct
-from .packed import PACKED_VERSION, PackedTrace, unpacked
+from .packed import PackedTrace, unpacked
 from .parts import Narration, Subnet, TraceEvent, Value
 from .schema import FORMAT, VERSION, Again, Arrays, Measured, Trace, WrittenTrace
 
@@ -103,18 +103,18 @@ def _header_fault(document: object) -> TraceError | None:
             kind="not_a_trace",
             ways_out=["session.save(path) writes a trace.", "gradviz.Net.from_dict reads a net."],
         )
-    version, reads = document.get("version"), PACKED_VERSION if "packed" in document else VERSION
+    version = document.get("version")
     if type(version) is not int or version < 1:
         return TraceError(f"There is no version {version!r:.40} of a gradviz trace.", kind="not_a_trace")
-    if version < reads:
+    if version < VERSION:
         return TraceError(
-            f"The trace has version {version}; this gradviz reads version {reads}.",
+            f"The trace has version {version}; this gradviz reads version {VERSION}.",
             kind="older_version",
             ways_out=["Record it again with this gradviz, or open it with the gradviz that wrote it."],
         )
-    if version > reads:
+    if version > VERSION:
         return TraceError(
-            f"The trace has version {version}; this gradviz reads up to version {reads}.",
+            f"The trace has version {version}; this gradviz reads up to version {VERSION}.",
             kind="newer_version",
             ways_out=["Upgrade gradviz: pip install --upgrade gradviz."],
         )

@@ -22,7 +22,7 @@ from ...program.events import AnyEvent, EnteredSubnet, Event, LeftSubnet, Ran, c
 from ...program.net import nested_to_dict
 from .bounds import LARGEST, TraceError
 from .check import check_outline
-from .schema import FORMAT, Trace
+from .schema import FORMAT, VERSION, Trace
 
 MOST_EVENTS = 100_000
 """A recording of more is written packed."""
@@ -33,15 +33,12 @@ MOST_UNPACKED = 4 << 30
 MOST_PACKED = 100_000_000
 """Events that a file may have: a few bytes each in columns, and more in memory."""
 
-PACKED_VERSION: Literal[4] = 4
-"""That of others is `VERSION`."""
-
 
 class PackedTrace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A large recording as JSON: what it is about, and all else packed."""
 
     format: Literal["gradviz-trace"] = FORMAT
-    version: Literal[4] = PACKED_VERSION
+    version: Literal[5] = VERSION
     producer: str
     name: str
     summary: str

@@ -245,6 +245,9 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """How it read over time, oldest first; an accumulation renames the outputs of earlier lines."""
     formula: str = ""
     """Plain text, "y = x·wᵀ + b"; empty: not known."""
+    gradient: BlobVersion | None = None
+    """Forward: that of the first of its outputs that gets one, as it is in the end, of a sparse one the values. None:
+    no output gets one, or it is a stretch."""
     ran: Position | None = None
     """Position after its run, in a nested net the first one; None: never executed."""
     stale: Position | None = None

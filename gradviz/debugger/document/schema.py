@@ -39,7 +39,7 @@ from .parts import (
 )
 
 FORMAT: Literal["gradviz-trace"] = "gradviz-trace"
-VERSION: Literal[3] = 3
+VERSION: Literal[5] = 5
 
 E = TypeVar("E")
 A = TypeVar("A")
@@ -77,7 +77,7 @@ class Document(msgspec.Struct, Generic[E, A], frozen=True, kw_only=True, forbid_
     """The whole document, with events of type E and arrays of type A: see `Trace` and `WrittenTrace`."""
 
     format: Literal["gradviz-trace"] = FORMAT
-    version: Literal[3] = VERSION
+    version: Literal[5] = VERSION
     producer: str
     """Who wrote it, "gradviz 0.1.0"."""
     engine: str = "symbolic"

@@ -6,7 +6,7 @@ thousands of operators, so that the program is whole in it, and so is what flows
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,12 @@ from msgspec.structs import replace
 
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
-from ...program import Gradient, NetDef
-from ...program.events import Accumulated, Completed, Ran
+from ...program import NetDef
+from ...program.events import Accumulated, Ran
 from ..document import Entered, Frame, Ledger, Line, Part, Subnet, Trace, TraceEvent, Value, Workspaces, all_lines
 from ..journal import NOWHERE, Recording, Statement
 from ..statistics import all_statistics, of_stack
 from .sources import rules_of, sources_of
-from .story import versions_of
 from .stretches import Outermost, PartProgram
 from .sums import ledger_of, placed, sum_of
 from .trace_document import Writer, formulas_of
@@ -104,7 +103,6 @@ class _Part:
             stacks=self._stacks,
             ledgers=ledgers,
             merges=self._writer.story.merges(at for at in text.merges if at in self._positions),
-            gradients=self._gradients({blob.rpartition("@")[0] for line in program.forward for blob in line.inputs}),
         )
         return replace(trace, formulas=formulas_of(trace), **self._texts(trace))
 
@@ -229,15 +227,6 @@ class _Part:
             if frame is None or frame in self._frames:
                 found = ledger_of(one, self._recording, frame)
                 yield replace(found, frame=self._number(frame))
-
-    def _gradients(self, names: Collection[str]) -> dict[str, Gradient]:
-        """The gradients of some blobs, when the pass is whole."""
-        whole = self._text.whole
-        completed = None if whole is None else self._recording.events[whole - 1]
-        if whole is None or not isinstance(completed, Completed):
-            return {}
-        some = {name: gradient for name, gradient in completed.gradients.items() if name in names}
-        return versions_of(replace(completed, gradients=some), self._text.outermost, whole)
 
     def _outermost_values(self, lines: Sequence[Line]) -> dict[str, Value]:
         """What is known of the blobs that lines read and write."""

@@ -168,6 +168,16 @@ class Story:
         net = self._text.of(event)
         return gradient_of(net, event.gradient, [blob for new in net.made(at) for blob in new.outputs], at)
 
+    def gradient(self, net: NetText, blob: Writing) -> Writing | None:
+        """The gradient of a blob of a net as it is in the end, of a sparse one its values; None: it gets none."""
+        if not blob.arrivals:
+            return None
+        at = blob.arrivals[-1]
+        event = self._events[at - 1]
+        assert isinstance(event, Seeded | GeneratorAdded | Accumulated)
+        parts = self.total(event, at) if isinstance(event, Accumulated) else self._arrival(event, at).parts
+        return parts[-1]
+
     def merged(self, event: Deduplicated, at: int) -> tuple[list[Writing], list[Writing]]:
         """The gradient whose rows were merged, and the one that this gave: indices and values."""
         net = self._text.outermost

@@ -258,9 +258,15 @@ class Writer:
             made=statement.made,
             history=history,
             formula=known.formula if known else "",
+            gradient=self._gradient(statement),
             ran=self.ran.get(statement) if statement.net.path else statement.ran,
             stale=self._recording.stale.get(statement),
         )
+
+    def _gradient(self, statement: Statement) -> str | None:
+        """The gradient of the first output of a forward operator that gets one."""
+        outputs = statement.outputs if statement.role == "forward" else ()
+        return next((str(found) for one in outputs if (found := self.story.gradient(statement.net, one))), None)
 
     def subnets(self, paths: Iterable[tuple[str, ...]]) -> Iterator[Subnet]:
         """Some nested nets, without their lines."""

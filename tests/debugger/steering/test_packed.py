@@ -269,7 +269,7 @@ def test_columns_and_runs_that_contradict_themselves_are_refused(damage, kind, t
     assert caught.value.kind == kind
 
 
-@pytest.mark.parametrize(("version", "kind"), [(3, "older_version"), (5, "newer_version")])
+@pytest.mark.parametrize(("version", "kind"), [(4, "older_version"), (6, "newer_version")])
 def test_those_of_other_versions_are_refused(version, kind, saved):
     saved.write_text(json.dumps({**json.loads(saved.read_text()), "version": version}))
     with pytest.raises(TraceError) as caught:

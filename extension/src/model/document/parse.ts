@@ -179,8 +179,7 @@ function checkGroups(trace: Trace): void {
 }
 
 const FORMAT: Trace["format"] = "gradviz-trace";
-const VERSION: Trace["version"] = 3;
-const PACKED_VERSION = 4;
+const VERSION: Trace["version"] = 5;
 
 /**
  * Reads a trace document from JSON text that may come from anywhere.
@@ -218,14 +217,12 @@ function checkFormat(document: Record<string, unknown>): void {
     throw new Error(`this is not a gradviz trace: its "format" is ${JSON.stringify(document["format"]) ?? "missing"}, not "${FORMAT}"`);
   }
   const version = whole(0)(document["version"], "version");
-  const isPacked = typeof document["packed"] === "string";
-  const reads = isPacked ? PACKED_VERSION : VERSION;
-  if (isPacked && version === reads) {
+  if (version === VERSION) {
+    if (typeof document["packed"] !== "string") return;
     throw new Error(`the recording of ${JSON.stringify(document["name"])} is too large to be shown without Python: gradviz.load("…") in a notebook or a script reads this file`);
   }
-  if (version === reads) return;
-  const wayOut = version > reads ? "update gradviz" : "record it again with this gradviz";
-  throw new Error(`this is a gradviz trace of version ${version}; this gradviz reads version ${reads}: ${wayOut}`);
+  const wayOut = version > VERSION ? "update gradviz" : "record it again with this gradviz";
+  throw new Error(`this is a gradviz trace of version ${version}; this gradviz reads version ${VERSION}: ${wayOut}`);
 }
 
 /** What the rules of the schema are about, by their names, before it is known whether all is as it should be. */

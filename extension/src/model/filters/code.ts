@@ -2,8 +2,8 @@
 // `Session.code`.
 
 import { currentEvent, forwardLine, placesOf } from "../recording/cursor";
-import { bare, endOf, forwardOf, linesById, linesNamed, memoized, subnetOf, subnetsById } from "../recording/lookup";
-import { gradientsOf, valueAt } from "../recording/values";
+import { endOf, forwardOf, linesById, linesNamed, memoized, subnetOf, subnetsById } from "../recording/lookup";
+import { valueAt } from "../recording/values";
 import type { CodeLine, Line, Scalar, Trace, Value } from "../schema";
 
 /** The line of code that called the operator of a line, or the one that it came from, or else the one that runs its net. */
@@ -43,22 +43,13 @@ export const calledIn = memoized((trace) => {
   for (const { id: subnet, forward } of [{ id: null, forward: trace.forward }, ...trace.subnets]) {
     const own = new Map<string, Called>();
     for (const line of forward) {
-      const gradient = gradientOf(trace, subnet, line.outputs);
-      if (line.code && (gradient !== null || !own.has(placeOf(line.code)))) own.set(placeOf(line.code), { code: line.code, subnet, gradient });
+      const { code, gradient } = line;
+      if (code && (gradient !== null || !own.has(placeOf(code)))) own.set(placeOf(code), { code, subnet, gradient });
     }
     for (const [place, one] of own) if (!found.has(place)) found.set(place, one);
   }
   return found;
 });
-
-/** The gradient of the first of these blobs that gets one, as it is in the end; of a sparse one its values. */
-export function gradientOf(trace: Trace, subnet: string | null, blobs: readonly string[]): string | null {
-  for (const blob of blobs) {
-    const known = trace.part ? trace.gradients[bare(blob)] : gradientsOf(trace, subnet, blob).at(-1)?.values;
-    if (known) return typeof known === "string" ? known : known.values;
-  }
-  return null;
-}
 
 /** The gradient of what a line of code made, once it is computed; in a loop that of the last run by then. */
 export function gradientAt(trace: Trace, { subnet, gradient }: Pick<Called, "subnet" | "gradient">, position: number): Value | undefined {

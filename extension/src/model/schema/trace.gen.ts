@@ -119,6 +119,11 @@ export interface Line {
   history: Revision[];
   /** Plain text, "y = x·wᵀ + b"; empty: not known. */
   formula: string;
+  /**
+   * Forward: that of the first of its outputs that gets one, as it is in the end, of a sparse one the values. None:
+   * no output gets one, or it is a stretch.
+   */
+  gradient: string | null;
   /** Position after its run, in a nested net the first one; None: never executed. */
   ran: number | null;
   /** From here on what it wrote is stale, since what it read was changed by hand; None: it is not. */
@@ -468,7 +473,7 @@ export interface Graph {
 /** The document as JSON has it: what repeats itself stands there once. */
 export interface WrittenTrace {
   format: "gradviz-trace";
-  version: 3;
+  version: 5;
   /** Who wrote it, "gradviz 0.1.0". */
   producer: string;
   /**
@@ -534,7 +539,7 @@ export interface Marked {
 /** The document as it is worked with. */
 export interface Trace {
   format: "gradviz-trace";
-  version: 3;
+  version: 5;
   /** Who wrote it, "gradviz 0.1.0". */
   producer: string;
   /**
@@ -659,6 +664,7 @@ export const TABLE = {
       made: "whole positions",
       history: { list: "Revision" },
       formula: ["text", ""],
+      gradient: ["?text versions", null],
       ran: ["?whole positions", null],
       stale: ["?whole positions", null],
     },
@@ -909,7 +915,7 @@ export const TABLE = {
   WrittenTrace: {
     fields: {
       format: [{ one: ["gradviz-trace"] }, "gradviz-trace"],
-      version: [{ one: [3] }, 3],
+      version: [{ one: [5] }, 5],
       producer: "text",
       engine: ["text", "symbolic"],
       name: "text",

@@ -1,10 +1,10 @@
 // The table of the operators, the other form of the graph: one row for each forward operator, with what its gradient is.
 
 import { isMade, lastTold } from "../../lesson/lesson";
-import { gradientAt, gradientOf } from "../../model/filters/code";
+import { gradientAt, normOf } from "../../model/filters/code";
 import { currentEvent, forwardLine, hasRun } from "../../model/recording/cursor";
-import { addTo, subnetOf } from "../../model/recording/lookup";
-import type { Line, Scalar, Trace } from "../../model/schema";
+import { addTo, numberOf, subnetOf } from "../../model/recording/lookup";
+import type { Line, Scalar, Trace, Value } from "../../model/schema";
 import { NOT_COMPUTED, NOT_YET_IN_SHORT, quantity } from "../elements/numbers";
 import { button, element, version, type Child } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
@@ -18,9 +18,8 @@ interface Entry {
   /** "#3", in a nested net "s0 #3". */
   name: string;
   order: number;
+  subnet: string | null;
   gradients: Line[];
-  /** The version of the gradient of its first output; null: there is none, or it is in a nested net. */
-  gradient: string | null;
 }
 
 type Column = "index" | "type" | "norm" | "made" | "ran";
@@ -85,7 +84,13 @@ export function createOperators(trace: Trace, navigation: Navigation) {
   /** Whether it may be told of what has no gradient that it has none. */
   const isSettled = (): boolean => last() === Infinity || isMade(trace, position);
 
-  const normNow = ({ gradient }: Entry): Scalar | null => gradientAt(trace, { subnet: null, gradient }, position)?.norm ?? null;
+  /** The gradient of what an operator writes, once it is computed by a position; in a loop that of the last run by then. */
+  const gradientBy = ({ subnet, line }: Entry, at: number): Value | undefined => gradientAt(trace, { subnet, gradient: line.gradient }, at);
+
+  function normNow(entry: Entry): Scalar | null {
+    const value = gradientBy(entry, position);
+    return value ? normOf(value) : null;
+  }
 
   function gradientText({ gradients }: Entry): string {
     const names = gradients.filter(({ made }) => told(made) !== null).map(({ type, kind }) => (kind === "passed" ? "passes on" : type));
@@ -95,8 +100,10 @@ export function createOperators(trace: Trace, navigation: Navigation) {
   function normText(entry: Entry): string {
     const norm = normNow(entry);
     if (norm !== null) return quantity(norm);
-    if (entry.gradient === null) return isSettled() ? "no gradient" : NOT_YET_IN_SHORT;
-    return last() < Infinity || trace.values[entry.gradient] ? NOT_YET_IN_SHORT : NOT_COMPUTED;
+    if (entry.line.kind === "stretch") return "–";
+    if (entry.line.gradient === null) return !isSettled() ? NOT_YET_IN_SHORT : entry.gradients.length > 0 ? "–" : "no gradient";
+    const isToCome = last() < Infinity || (trace.part && entry.subnet !== null) || gradientBy(entry, Infinity);
+    return isToCome ? NOT_YET_IN_SHORT : NOT_COMPUTED;
   }
 
   /** "–" for what never runs. */
@@ -190,11 +197,10 @@ function readEntries(trace: Trace): Entry[] {
   return [trace, ...trace.subnets].flatMap((net) => {
     const of = new Map<number, Line[]>();
     for (const line of net.backward) if (line.of !== null) addTo(of, line.of, line);
-    return net.forward.map((line, index) => {
-      const around = subnetOf(line.id);
-      const gradient = around === null ? gradientOf(trace, null, line.outputs.slice(0, 1)) : null;
-      const gradients = (of.get(index) ?? []).filter(({ role }) => role === "gradient" || role === "passed");
-      return { line, name: around === null ? `#${index}` : `${around} #${index}`, order: order++, gradients, gradient };
+    return net.forward.map((line) => {
+      const [subnet, number] = [subnetOf(line.id), numberOf(line) ?? 0];
+      const gradients = (of.get(number) ?? []).filter(({ role }) => role === "gradient" || role === "passed");
+      return { line, name: `${subnet === null ? "" : `${subnet} `}#${number}`, order: order++, subnet, gradients };
     });
   });
 }
