@@ -47,6 +47,16 @@ def shrunken() -> Built:
     return net, ["loss"], ws
 
 
+def computed_twice() -> Built:
+    """The second operator overwrites what nobody has read."""
+    net = gradviz.Net("computed twice")
+    net.Scale("x", "y", scale=5.0)
+    net.Scale("x", "y", scale=7.0)
+    ws = gradviz.Workspace()
+    ws.feed("x", 1.0)
+    return net, ["y"], ws
+
+
 def infinite_slope() -> Built:
     """A root whose slope is infinite at 0."""
     net = gradviz.Net("root of a square")
@@ -132,6 +142,12 @@ def test_leaves_stand_at_their_operators_with_the_norms_of_their_gradients(host:
     expect(view.graph.locator("[data-selected]")).to_contain_text("FCGradient")
     view.press("t")
     expect(leaves).to_have_count(0)
+
+
+@on_a_page
+def test_of_a_blob_that_was_overwritten_only_the_last_version_is_an_end(host: Host) -> None:
+    view = at_the_end(host, computed_twice)
+    expect(view.graph.locator(".gv-leaf.gv-output text")).to_have_text(["y@1 7"])
 
 
 @on_a_page

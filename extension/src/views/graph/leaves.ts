@@ -89,11 +89,12 @@ function numberAt(trace: Trace, kind: Leaves["kind"], blob: string, position: nu
 function leavesOf(trace: Trace): Leaves[] {
   const wires = looseWires(trace);
   const inputs = new Set(wires.flatMap(({ blob, from }) => (from === null ? [blob] : [])));
-  const ys = new Set(Array.isArray(trace.ys) ? trace.ys : Object.keys(trace.ys));
+  const last = new Map(trace.forward.flatMap(({ outputs }) => outputs.map((blob) => [bare(blob), blob])));
+  const ends = new Set((Array.isArray(trace.ys) ? trace.ys : Object.keys(trace.ys)).map((name) => last.get(name)));
   const own = (name: string): string => shortened(shortName(trace, name));
   const found: Leaves[] = trace.forward.flatMap((line) => [
     together(line, "input", wires.filter(({ to }) => to.includes(line.id)).map(({ blob }) => ({ name: own(blob), blob }))),
-    together(line, "output", wires.filter(({ blob, from }) => from === line.id && ys.has(bare(blob))).map(({ blob }) => ({ name: own(blob), blob }))),
+    together(line, "output", wires.filter(({ blob, from }) => from === line.id && ends.has(blob)).map(({ blob }) => ({ name: own(blob), blob }))),
   ]);
   for (const line of trace.backward) {
     const gradients = line.kind === "passed" ? [] : line.outputs.map((blob) => ({ blob, of: blobOf(trace, null, blob) }));
