@@ -58,7 +58,7 @@ def gated() -> Built:
 
 
 def in_place() -> Built:
-    """`h` is written three times, the last time in a branch; of the operator behind it the second output has a gradient."""
+    """`h` is written three times, the last time in a branch; behind it the second of two outputs has a gradient."""
     net = gradviz.Net("in place")
     net.Scale("x", "h", scale=2.0)
     net.Scale("h", "h", scale=3.0)

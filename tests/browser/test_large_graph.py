@@ -197,7 +197,8 @@ def test_the_table_has_every_operator_and_says_what_is_not_computed_yet(host: Ho
 def test_the_table_has_the_gradient_of_each_version_of_any_output_and_in_nested_nets(host: Host) -> None:
     view = host.show(in_place)
     view.press("g", "End")
-    rows = view.graph.get_by_role("table", name="Operators").get_by_role("row").filter(has=view.page.get_by_role("cell"))
+    table = view.graph.get_by_role("table", name="Operators")
+    rows = table.get_by_role("row").filter(has=view.page.get_by_role("cell"))
     cells = [row.get_by_role("cell").all_inner_texts() for row in rows.all()]
     # Of two rows the gradient of SoftmaxWithLoss has four elements of 1/4.
     assert [(cell[0], cell[1], cell[5]) for cell in cells] == [

@@ -1,5 +1,6 @@
 """Recordings that are too large to be shown at once: the part around the position, and the way to all others."""
 
+import numpy as np
 from playwright.sync_api import expect
 
 from tests.browser.hosts import Host, JupyterHost, on_a_page, with_kernels
@@ -80,6 +81,31 @@ def test_any_place_of_the_whole_is_a_click_away_and_so_is_a_stretch(host: Host) 
     assert abs(view.now() - END / 2) < END / 100
     view.program.locator(".gv-line", has_text="⋯").first.click()
     view.expect_at(1)
+
+
+@with_kernels
+def test_the_table_of_a_part_has_operators_by_their_numbers(host: JupyterHost) -> None:
+    view = host.show(long_chain)
+    host.run("session.run_to('#4000')")
+    view.press("g")
+    rows = view.graph.get_by_role("table", name="Operators").get_by_role("row")
+    row = rows.filter(has=view.page.locator("[data-operator='f4000']"))
+    expect(row.get_by_role("cell").first).to_have_text("#4000")
+    host.run("session.finish()")
+    row = rows.filter(has=view.page.locator("[data-operator='f4']"))
+    expect(row.get_by_role("cell").nth(4)).to_have_text("TanhGradient")
+    session = record(long_chain)
+    session.finish()
+    norm = np.linalg.norm(session.value("x5_grad@0"))
+    expect(row.get_by_role("cell").nth(5)).to_contain_text(f"{norm:.1e}"[:3] + "·10")
+
+
+@with_kernels
+def test_a_part_is_no_lesson(host: JupyterHost) -> None:
+    view = host.show(long_chain)
+    view.press("t")
+    expect(view.narration).to_contain_text("teaching is for smaller ones")
+    expect(view.button("Teach")).to_have_attribute("aria-pressed", "false")
 
 
 @with_kernels

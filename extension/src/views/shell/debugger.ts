@@ -40,6 +40,8 @@ export type DebuggerView = ReturnType<typeof createDebugger>;
 type GoingOn = "step" | "over" | "run_to" | "continue_" | "finish";
 
 const WORKING: Record<Performed, string> = { to_ssa: "Recording the SSA form …", save: "Writing the page …", cells: "Making the cells …" };
+/** Its questions are about all that comes. */
+const NO_LESSON = "This recording is so large that a part of it is shown at a time: teaching is for smaller ones.";
 const NOT_INSERTED = 'JupyterLab and Notebook 7 insert cells, below a cell or from the side panel. Elsewhere: session.to_notebook("lesson.ipynb").';
 
 /** Builds the debugger inside `root` (which gets the class `gradviz` and takes the keys while it has the focus). */
@@ -174,6 +176,7 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
         else go(to);
       }),
     teach: () => {
+      if (trace.part) return panes.narration.say(NO_LESSON);
       lesson.isOn = !lesson.isOn;
       panes.teach();
     },
@@ -191,6 +194,7 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
 
   function build(): void {
     const hadFocus = root.contains(document.activeElement);
+    lesson.isOn &&= trace.part === null;
     root.setAttribute("aria-label", `gradviz debugger${trace.name ? `: ${trace.name}` : ""}`);
     panes = createPanes(root, trace, navigation, chosen, lesson, createAnswers(host.ask ?? null));
     panes.show(at);
