@@ -5,11 +5,11 @@ and hears      {"type": "answer", "id", "blocks": [...], "data": {...} or None}
 or             {"type": "answer", "id", "problem", "ways_out": [...]}
 
 `id` is the view's own, "question" a method of the session, which is asked at "position" and stays where it is. A `Verb`
-moves the session from there, and the answer is what there is to say of that. "save" writes a file, whose name the data
-has, see `saving`; after "to_ssa" the view shows the session that this gives; "advance" lets a pass go on that stands
-still, by the verb that is its first argument; of "still" the data are the `forms` that stay in the output where no
-widget lives, and the session stays where it is; of "cells" those of `inserting` for a notebook. Blocks are rows of
-JSON:
+moves the session from there, and the answer is what there is to say of that. "watched" is what an expression about
+blobs is and was. "save" writes a file, whose name the data has, see `saving`; after "to_ssa" the view shows the session
+that this gives; "advance" lets a pass go on that stands still, by the verb that is its first argument; of "still" the
+data are the `forms` that stay in the output where no widget lives, and the session stays where it is; of "cells" those
+of `inserting` for a notebook. Blocks are rows of JSON:
 ["paragraph", text, is_title], ["bullets", items], ["grid", title, head, rows, foot].
 """
 
@@ -17,13 +17,14 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import msgspec
 
 from ..debugger import Cursor, CursorError
 from ..debugger.answers import Answer, Block, Bullets, Grid, Paragraph, Questions
+from ..debugger.steering import Watch
 from ..program import GradvizError
 from .output import forms
 from .saving import Saved, save
@@ -66,6 +67,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "still": forms,
     "advance": advance,
     "cells": lambda session, of: {"cells": session.to_cells(of)},
+    "watched": lambda session, on: session.watches.made(on),
 }
 _SIGNATURES = {name: inspect.signature(method) for name, method in _METHODS.items()}
 
@@ -77,7 +79,7 @@ class Question(msgspec.Struct, frozen=True, tag_field="type", tag="question"):
     """What a view asks."""
 
     id: str
-    question: Name | Verb | Deed
+    question: Name | Verb | Deed | Literal["watched"]
     arguments: list[str | int]
     position: int
 
@@ -110,6 +112,9 @@ def answered(session: Questions, question: Question) -> dict[str, Any]:
             return _done(method(session, *question.arguments))
         if question.question in _VERBS and isinstance(session, Cursor):
             return {"blocks": [_row(Paragraph(_moved(session, question)))], "data": None}
+        if question.question == "watched":
+            watch = method(session, *question.arguments)
+            return {"blocks": list(map(_row, _watched(watch, question.position))), "data": None}
         return _shown(method(session.at(question.position), *question.arguments))
     except GradvizError as error:
         return _problem(error.message, error.ways_out)
@@ -137,6 +142,19 @@ def _moved(session: Cursor, question: Question) -> str:
     if stop.breakpoint is not None:
         return f"Breakpoint: {', '.join(filter(None, [stop.breakpoint.on, stop.value]))}"
     return "The start: no breakpoint before." if stop.reason == "start" else "The end: no breakpoint ahead."
+
+
+LISTED = 5
+"""Values of a watch that are told, around the one that counts."""
+
+
+def _watched(watch: Watch, position: int) -> Iterator[Block]:
+    """What a watch is at a position, and what it was before and will be."""
+    yield Paragraph(watch.text_at(position))
+    rows = [("fed" if at == 0 else f"event {at}", value) for at, value in watch.near(position, LISTED)]
+    if rows:
+        count = len(watch.history)
+        yield Grid("", ("", ""), rows, f"{count} values in all" if count > LISTED else "")
 
 
 def _shown(answer: Answer) -> dict[str, Any]:

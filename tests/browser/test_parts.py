@@ -1,5 +1,8 @@
 """Recordings that are too large to be shown at once: the part around the position, and the way to all others."""
 
+import re
+from itertools import pairwise
+
 import numpy as np
 from playwright.sync_api import expect
 
@@ -98,6 +101,46 @@ def test_the_table_of_a_part_has_operators_by_their_numbers(host: JupyterHost) -
     session.finish()
     norm = np.linalg.norm(session.value("x5_grad@0"))
     expect(row.get_by_role("cell").nth(5)).to_contain_text(f"{norm:.1e}"[:3] + "·10")
+
+
+@with_kernels
+def test_nothing_that_runs_later_counts_as_computed(host: JupyterHost) -> None:
+    view = host.show(long_chain)
+    host.run("session.run_to('#4000')")
+    expect(view.root.locator(".gv-called.gv-now")).to_have_text(re.compile("net.Tanh"))
+    assert set(view.root.locator(".gv-called .gv-norm span").all_inner_texts()) == {""}
+    session = record(long_chain)
+    session.run_to("#4000")
+    program = session.view().forward
+    behind = next(line for before, line in pairwise(program) if (before.kind, line.kind) == ("stretch", "operator"))
+    view.press("s")
+    field = view.graph.get_by_label("Search the graph")
+    field.fill(f"#{behind.number}")
+    field.press("Enter")
+    view.inspector.locator(".gv-chips button", has_text=behind.inputs[0]).click()
+    expect(view.inspector).to_contain_text(re.compile(r"computed later, by one of Tanh × \d+"))
+
+
+@with_kernels
+def test_what_other_parts_have_is_asked_of_python(host: JupyterHost) -> None:
+    view = host.show(long_chain)
+    host.run("session.run_to('x1_grad'); session.step()")
+    session = record(long_chain)
+    session.finish()
+    watch = view.open_tab("Watch")
+    field = watch.get_by_label("Blob or expression")
+    for text in ("x7000.max", "x3"):
+        field.fill(text)
+        field.press("Enter")
+    cards = view.inspector.locator(".gv-watch")
+    expect(cards.first).to_contain_text(
+        re.compile(r"not computed\s*event \d+\s*" + f"{session.value('x7000').max():.4g}")
+    )
+    host.run("session.finish()")
+    expect(cards.nth(1)).to_contain_text(f"{np.linalg.norm(session.value('x3')):.4g} (x3@0, float64 4, norm)")
+    view.open_tab("Ledger")
+    host.run("session.move_to(1)")
+    expect(view.inspector).to_contain_text("Gradient of x1@0 = sum of 1 contribution")
 
 
 @with_kernels

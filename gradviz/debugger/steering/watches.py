@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from operator import itemgetter
 
 import numpy as np
 
@@ -92,6 +93,12 @@ class Watch:
                 told.append((position, value))
         return told
 
+    def near(self, position: int, most: int) -> list[tuple[int, str]]:
+        """Of its history what counts at a position and what is around that, at most so many, as a person reads it."""
+        here = bisect_right(self.history, position, key=itemgetter(0)) - 1
+        first = max(0, min(here - most // 2, len(self.history) - most))
+        return [(at, shown(value)) for at, value in self.history[first : first + most]]
+
     @property
     def sparkline(self) -> str:
         """The numbers of its history up to the session's position, as bars."""
@@ -101,10 +108,14 @@ class Watch:
     @property
     def text(self) -> str:
         """What it is now, as a person reads it; of a blob its shape and dtype too."""
+        return self.text_at(self._owner.position())
+
+    def text_at(self, position: int) -> str:
+        """The same at a position."""
         if self.problem:
             return self.problem
-        known = shown(self.value)
-        found = None if self._blob is None else self._rows.latest(self._blob, self._owner.position())
+        known = shown(self.at(position))
+        found = None if self._blob is None else self._rows.latest(self._blob, position)
         if found is None:
             return known
         version, value = found

@@ -11,7 +11,7 @@ export type Verb = "over" | "back_over" | "into" | "out" | "run_to" | "continue_
 /** Has the session do something, where the question comes from; see gradviz/notebook/asking.py. */
 export type Deed = "to_ssa" | "save" | "still" | "advance" | "cells";
 
-type Name = Verb | Deed | "why_none" | "provenance" | "versions" | "check" | "checkable" | "state" | "paths" | "ledger" | "diff" | "numbers";
+type Name = Verb | Deed | "why_none" | "provenance" | "versions" | "check" | "checkable" | "state" | "paths" | "ledger" | "diff" | "numbers" | "watched";
 
 /** A method of the session, asked at a position; the session stays where it is. */
 export interface Question {
@@ -60,7 +60,8 @@ export function onReply(reply: Promise<Reply>, tell: (reply: Reply) => void): vo
 
 /** The question as a person asks it in Python. */
 export function inPython({ question, arguments: given }: Question): string {
-  return `session.${question === "checkable" ? "check" : question}(${given.map((one) => JSON.stringify(one)).join(", ")})`;
+  const method = question === "checkable" ? "check" : question === "watched" ? "watch" : question;
+  return `session.${method}(${given.map((one) => JSON.stringify(one)).join(", ")})`;
 }
 
 const texts = list(text);

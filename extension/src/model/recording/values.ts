@@ -71,7 +71,7 @@ export function roundText(trace: Trace, round: Frame | null | undefined): string
   return isTest ? `test ${round.iteration}${count}` : `iteration ${forwardIteration(round)}${count}`;
 }
 
-/** The line of a net that writes a blob version, if one does. */
+/** The line of a net that writes a blob version, if one does; a stretch where one of its operators does. */
 export function makerOf(trace: Trace, blob: string, subnet: string | null): Line | undefined {
   return makersIn(trace).get(keyOf(subnet, blob));
 }
@@ -80,7 +80,7 @@ const makersIn = memoized((trace) => {
   const found = new Map<string, Line>();
   for (const { id, forward, backward } of [{ ...trace, id: null }, ...trace.subnets]) {
     for (const line of [...backward, ...forward].reverse()) {
-      if (line.kind === "operator") for (const blob of line.outputs) found.set(keyOf(id, blob), line);
+      if (line.kind !== "passed") for (const blob of line.outputs) found.set(keyOf(id, blob), line);
     }
   }
   return found;

@@ -96,7 +96,7 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
     Check: checkTab,
     State: stateTab,
     Breakpoints: () => breakpoints(position, last()),
-    Watch: () => [watch, ...watchCards(trace, position, last(), navigation)],
+    Watch: () => [watch, ...watchCards(asking, position, last())],
   };
 
   /** The line that is looked at: the one that is selected, else that of the current operator. */

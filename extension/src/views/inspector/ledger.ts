@@ -89,6 +89,7 @@ export function ledgerList(trace: Trace, among: readonly Ledger[], go: (position
 }
 
 function nothingHere(trace: Trace, among: readonly Ledger[]): string {
+  if (trace.part) return `No gradients are added here.${among.length > 0 ? " In this part of the recording they are added for:" : ""}`;
   if (among.length > 0) return "No gradients are added here. They are added for:";
   return trace.ledgers.length > 0 ? "No gradients have been added yet." : "No blob of this net has more than one gradient, so none are added.";
 }

@@ -10,6 +10,7 @@ import { element, iconButton, ICONS, linkButton, quiet, refill, type Attributes 
 import { createFault, entryForm, textField } from "../elements/controls";
 import type { Navigation } from "../elements/navigation";
 import { counted } from "../elements/numbers";
+import { answerCard, type Asking } from "./questions";
 import { columns } from "./rounds";
 
 /** Messages of log points that are shown, the last ones. */
@@ -151,7 +152,8 @@ const LISTED = 5;
 /** The field that adds a watch. */
 export function watchForm(trace: Trace, navigation: Navigation): HTMLElement {
   return entryForm("Blob or expression", "x, norm(x@1), h.max / 2 …", (on) => {
-    const { problem } = watched(trace, on);
+    // Of a part nobody knows here what else the recording has.
+    const problem = trace.part ? null : watched(trace, on).problem;
     const marks = navigation.marks();
     if (problem === null && !marks.watches.includes(on)) navigation.mark({ ...marks, watches: [...marks.watches, on] });
     return problem;
@@ -159,20 +161,29 @@ export function watchForm(trace: Trace, navigation: Navigation): HTMLElement {
 }
 
 /** What stands below the field; `last`: what comes behind it is not told. */
-export function watchCards(trace: Trace, position: number, last: number, navigation: Navigation): HTMLElement[] {
+export function watchCards(asking: Asking, position: number, last: number): HTMLElement[] {
+  const { navigation } = asking;
   const { watches } = navigation.marks();
   const set = (list: string[]): void => navigation.mark({ ...navigation.marks(), watches: list });
-  const cards = watches.map((on) => card(watched(trace, on), position, last, on, navigation, () => set(watches.filter((one) => one !== on))));
+  const cards = watches.map((on) => card(asking, on, position, last, () => set(watches.filter((one) => one !== on))));
   return cards.length > 0 ? cards : [quiet("Nothing is watched. Press w for the blob in focus, or write a blob.")];
 }
 
-function card(watch: Watched, position: number, last: number, on: string, navigation: Navigation, drop: () => void): HTMLElement {
+/** A watch: where the whole recording is shown what it is and was, else what Python says of that. */
+function card(asking: Asking, on: string, position: number, last: number, drop: () => void): HTMLElement {
+  const { trace, navigation } = asking;
   const remove = iconButton(`Stop watching ${on}`, ICONS.remove, drop);
+  const attributes = { class: "gv-card gv-watch", role: "group", "aria-label": `Watch ${on}` };
+  if (trace.part) {
+    const head = element("div", { class: "gv-entry" }, element("div", { class: "gv-entry-text" }, element("code", {}, on)), remove);
+    return element("div", attributes, head, answerCard(asking, { question: "watched", arguments: [on], position }));
+  }
+  const watch = watched(trace, on);
   const value = watch.at(position);
   const className = watch.problem ? "gv-wrong" : value === null ? "gv-not-computed" : "";
   const text = element("span", className ? { class: className } : {}, watch.text(position));
   const head = element("div", { class: "gv-entry" }, element("div", { class: "gv-entry-text" }, element("code", {}, on), " ", text), remove);
-  return element("div", { class: "gv-card gv-watch", role: "group", "aria-label": `Watch ${on}` }, head, ...history(watch.history.filter((one) => one.position <= last), position, on, navigation));
+  return element("div", attributes, head, ...history(watch.history.filter((one) => one.position <= last), position, on, navigation));
 }
 
 function history(all: Watched["history"], position: number, on: string, navigation: Navigation): HTMLElement[] {

@@ -252,8 +252,12 @@ export function changesSince(asking: Asking, position: number): HTMLElement[] {
   return [form, place];
 }
 
-/** The ledger of a blob whose one gradient has come by a position, of which no sum tells; nothing of other blobs. */
+/**
+ * The ledger of a blob whose one gradient has come by a position, of which no sum tells; nothing of other blobs. In a
+ * part of a recording that of any blob: its sum may be elsewhere.
+ */
 export function singleCard(asking: Asking, place: Place, position: number): HTMLElement[] {
+  if (asking.trace.part) return [answerCard(asking, { question: "ledger", arguments: [asked(asking.trace, place)], position })];
   const arrived = gradientsOf(asking.trace, place.subnet, place.blob).filter(({ at }) => at <= position);
   if (arrived.length !== 1 || (asking.isVeiled() && !isSettled(asking.trace, [place.blob], place, position))) return [];
   return [answerCard(asking, { question: "ledger", arguments: [asked(asking.trace, place)], position })];

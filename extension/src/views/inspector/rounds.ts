@@ -22,7 +22,7 @@ export function roundChoice(trace: Trace, rounds: readonly Round[], shown: Round
   const loop = loopAround(trace, shown.frame);
   const text = element("span", { class: "gv-round-text" }, roundText(trace, loop));
   const partly = loop?.iterations !== null && loop?.iterations !== undefined && rounds.length < loop.iterations;
-  const note = partly ? [element("span", { class: "gv-note" }, `there in ${count(rounds.length)}`)] : [];
+  const note = partly ? [element("span", { class: "gv-note" }, trace.part ? `${count(rounds.length)} of them near here` : `there in ${count(rounds.length)}`)] : [];
   const turns = element("span", { class: "gv-turns" }, turn("In the iteration before", "before"), turn("In the next iteration", "behind"));
   const bar = element("div", { class: "gv-rounds" }, text, turns, ...note);
   if (rounds.length < WORTHWHILE) return bar;

@@ -65,7 +65,9 @@ function looks({ areInTable, toggle }: Seen): HTMLElement {
 /** Of the operators made by a position the one that reads a blob version next; those in nested nets are told of in other tabs. */
 function nextReader(trace: Trace, { blob, subnet }: Place, position: number, by: number): HTMLElement[] {
   if (subnet !== null) return [];
-  const readers = [...trace.forward, ...trace.backward].filter(({ made, ran, inputs }) => made <= by && ran !== null && ran > position && inputs.includes(blob));
+  const lines = [...trace.forward, ...trace.backward];
+  if (lines.some(({ kind, inputs }) => kind === "stretch" && inputs.includes(blob))) return []; // one of them may come first
+  const readers = lines.filter(({ made, ran, inputs }) => made <= by && ran !== null && ran > position && inputs.includes(blob));
   const next = readers.reduce<Line | null>((first, one) => (first === null || (one.ran ?? 0) < (first.ran ?? 0) ? one : first), null);
   return next ? [note(`read next at event ${next.ran}, by ${next.type}`)] : [];
 }
@@ -74,7 +76,7 @@ function notComputed(trace: Trace, { blob, subnet, frame }: Place, maker: Line |
   const name = element("code", {}, ...version(blob));
   const where = frame === null ? "" : ` in ${roundText(trace, loopAround(trace, frame)) || "this run"}`;
   const why: Child[] = maker
-    ? [name, ` is written by ${maker.type}, which was not run${where}${isRefused(trace) ? ": nothing is, where a pass is refused" : ""}.`]
+    ? [name, ` is written by ${named(maker)}, which was not run${where}${isRefused(trace) ? ": nothing is, where a pass is refused" : ""}.`]
     : subnet === null
       ? ["Nothing was fed as ", name, ", and no operator writes it under this name."]
       : [name, ` comes from around the nested net, which did not see it${where}.`];
@@ -83,9 +85,10 @@ function notComputed(trace: Trace, { blob, subnet, frame }: Place, maker: Line |
 
 function origin(trace: Trace, maker: Line | undefined, position: number, value: Value, frame: number | null): HTMLElement[] {
   if (!maker) return [note(frame === null ? "fed" : "from around the nested net")];
-  if (trace.schedule !== null && maker.role === "forward") return [note(`computed when ${maker.type} was called`)];
+  if (trace.schedule !== null && maker.role === "forward") return [note(`computed when ${named(maker)} was called`)];
   const at = frame === null ? maker.ran : computedAt(trace, frame, maker.id);
-  if (at === null) return frame === null ? [] : [note(`found there; ${maker.type} made it`)];
+  if (at === null) return frame === null ? [] : [note(`found there; ${named(maker)} made it`)];
+  if (maker.kind === "stretch") return [note(`computed${at > position ? " later" : ""}, by ${named(maker)}`)];
   const seconds = frame === null ? (value.seconds) : (currentEvent(trace, at)?.seconds ?? null);
   const took = seconds === null ? "" : ` in ${duration(seconds)}`;
   if (isStale(maker, position)) return [note(`computed at event ${at}, by ${maker.type}; stale since event ${maker.stale}: what it read was changed by hand`)];
@@ -93,9 +96,12 @@ function origin(trace: Trace, maker: Line | undefined, position: number, value: 
   return [note(`${when}, by ${maker.type}${took}`)];
 }
 
+/** Of a stretch it is not known here which of its operators is meant. */
+const named = ({ kind, type }: Line): string => (kind === "stretch" ? `one of ${type}` : type);
+
 /** The line of the user's code that called the operator that wrote a value, or the one that this came from. */
 function called({ trace, navigation }: Asking, maker: Line | undefined): HTMLElement[] {
-  const line = maker && codeOf(trace, maker);
+  const line = maker && maker.kind !== "stretch" ? codeOf(trace, maker) : null;
   if (!line) return [];
   const place = placeOf(line);
   const link = trace.sources.some(({ file }) => file === line.file) ? linkButton(() => navigation.code(line), place) : place;
