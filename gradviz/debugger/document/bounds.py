@@ -59,6 +59,9 @@ SubnetId = Annotated[str, msgspec.Meta(extra={"rule": "subnets"})]
 BlobVersion = Annotated[str, msgspec.Meta(extra={"rule": "versions"})]
 """As "x@0"."""
 
+SourceText = Annotated[str, msgspec.Meta(extra={"most": LONGEST_SOURCE})]
+"""Lines of code."""
+
 MOST = 2**64
 """Whole numbers of arrays and arguments are smaller."""
 

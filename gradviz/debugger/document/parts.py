@@ -11,7 +11,6 @@ from ...program import Gradient, GradientSlice
 from ...program.events import Aggregator, CodeLine
 from .bounds import (
     LONGEST_MARK,
-    LONGEST_SOURCE,
     MERGED_ROWS,
     MOST_BINS,
     PREVIEW_COLUMNS,
@@ -26,6 +25,7 @@ from .bounds import (
     LineId,
     Position,
     ShapeIndex,
+    SourceText,
     StackIndex,
     SubnetId,
     TemplateIndex,
@@ -257,10 +257,6 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     def number(self) -> int:
         """Of a forward line its number among the operators of its net."""
         return int(self.id.rpartition(".")[2][1:])
-
-
-SourceText = Annotated[str, msgspec.Meta(extra={"most": LONGEST_SOURCE})]
-"""Lines of code."""
 
 
 class Source(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar
 import msgspec
 
 from ...program import GradientSlice
-from .bounds import MOST_SOURCES, BlobVersion, Count, FrameIndex, Position, StackIndex, SubnetId
+from .bounds import MOST_SOURCES, BlobVersion, Count, FrameIndex, Position, SourceText, StackIndex, SubnetId
 from .parts import (
     BreakpointEntry,
     Formula,
@@ -31,7 +31,6 @@ from .parts import (
     Preview,
     Schedule,
     Source,
-    SourceText,
     Subnet,
     TraceEvent,
     Value,
