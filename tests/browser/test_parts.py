@@ -161,6 +161,8 @@ def test_in_a_long_loop_the_way_in_is_told_wherever_the_part_begins(host: Jupyte
     expect(view.position).not_to_contain_text(f"event {before} /")
     expect(view.way).to_contain_text("iteration 1500 of 3000")
     host.expect_python_at(view.now())
+    host.run("session.restart(); session.run_to('iteration 0')")
+    expect(view.timeline.get_by_title("While: 3\u202f000 iterations", exact=True)).to_have_count(1)
 
 
 def test_the_side_panel_follows_from_part_to_part(lab: LabPage) -> None:

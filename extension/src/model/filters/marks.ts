@@ -28,6 +28,7 @@ export function hitsOf(trace: Trace, entry: BreakpointEntry): readonly number[] 
   if (meaning.problem) return [];
   const { positions } = meaning.occurrences;
   if (entry.ignore === 0 && entry.every === 1) return positions;
+  if (trace.part) return []; // how many came before it is not known here
   return positions.slice(entry.ignore).filter((_, index) => (index + 1) % entry.every === 0);
 }
 

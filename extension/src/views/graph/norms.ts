@@ -3,7 +3,7 @@
 
 import { gradientAt, normOf } from "../../model/filters/code";
 import { forwardLine } from "../../model/recording/cursor";
-import { endOf, groupsAround, groupsOf, memoized, memoizedByText, subnetOf } from "../../model/recording/lookup";
+import { beginOf, endOf, groupsAround, groupsOf, memoized, memoizedByText, subnetOf } from "../../model/recording/lookup";
 import { blobOf } from "../../model/recording/values";
 import type { Line, Scalar, Trace } from "../../model/schema";
 import { svgElement } from "../elements/dom";
@@ -148,7 +148,7 @@ const cutsOf = memoized((trace) => {
     const given = event.kind === "RuleApplied" ? event.detail["g_input"] : undefined;
     const isCut = event.kind === "Skipped" || (Array.isArray(given) && given.length > 0 && given.every((one) => one === null));
     const line = isCut ? forwardLine(event) : undefined;
-    if (line !== undefined && !found.has(line)) found.set(line, index + 1);
+    if (line !== undefined && !found.has(line)) found.set(line, beginOf(trace) + index + 1);
   });
   return found;
 });

@@ -100,10 +100,10 @@ export function createOperators(trace: Trace, navigation: Navigation) {
   function normText(entry: Entry): string {
     const norm = normNow(entry);
     if (norm !== null) return quantity(norm);
-    if (entry.line.kind === "stretch") return "–";
+    // Of what runs again and again a part of a recording has the runs in it alone.
+    if (entry.line.kind === "stretch" || (trace.part && entry.subnet !== null)) return "–";
     if (entry.line.gradient === null) return !isSettled() ? NOT_YET_IN_SHORT : entry.gradients.length > 0 ? "–" : "no gradient";
-    const isToCome = last() < Infinity || (trace.part && entry.subnet !== null) || gradientBy(entry, Infinity);
-    return isToCome ? NOT_YET_IN_SHORT : NOT_COMPUTED;
+    return last() < Infinity || gradientBy(entry, Infinity) ? NOT_YET_IN_SHORT : NOT_COMPUTED;
   }
 
   /** "–" for what never runs. */

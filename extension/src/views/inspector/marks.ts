@@ -76,7 +76,9 @@ function createItem(trace: Trace, entry: BreakpointEntry, isUnfolded: boolean, c
       remark.textContent = remarks(trace, entry, last);
       remark.hidden = remark.textContent === "";
       const hits = hitsOf(trace, entry);
-      count.textContent = isWrong ? "" : trace.part ? `${counted(hits.length, "hit")} in this part` : hitText(hits, position, last);
+      const isCounted = entry.ignore > 0 || entry.every > 1;
+      const inPart = isCounted ? "" : `${counted(hits.length, "hit")} in this part`;
+      count.textContent = isWrong ? "" : trace.part ? inPart : hitText(hits, position, last);
     },
   };
 }

@@ -67,9 +67,12 @@ export function createCode(trace: Trace, navigation: Navigation) {
     if (norm.text.textContent !== shown) norm.text.textContent = shown;
     norm.text.classList.toggle("gv-bad", typeof size === "string");
     norm.bar.style.width = `${typeof size === "number" ? Math.ceil(BAR * (size / (greatestNorm(trace) || 1))) : 0}px`;
-    norm.box.title = called.gradient === null ? "What this line made gets no gradient" : `‖${called.gradient}‖ ${shown || NOT_YET}: ${NORM}`;
+    norm.box.title = called.gradient === null ? "What this line made gets no gradient" : `‖${called.gradient}‖ ${shown || absent(called)}: ${NORM}`;
     norm.run.setAttribute("aria-label", `Line ${number}: ${called.code.text}${shown && `, gradient ${shown}`}`);
   }
+
+  /** Of what runs again and again a part of a recording has the runs in it alone. */
+  const absent = ({ subnet }: Called): string => (trace.part && subnet !== null ? "not computed in this part of the recording" : NOT_YET);
 
   /** Shows a cell or a file. */
   function open(other: string): void {

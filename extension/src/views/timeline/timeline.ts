@@ -172,9 +172,11 @@ function findSpans(trace: Trace): Span[] {
     spans.set(event.group, span);
     span.to = (places.at(number + 1)?.end ?? number) + 1;
     const frame = event.frame === null ? undefined : trace.frames[event.frame];
-    if (event.detail["argument"] === "loop_net" && frame) span.rounds.push(number + 1);
     const type = linesById(trace).get(event.lines[0] ?? "")?.type ?? "nested net";
-    span.title = span.rounds.length > 0 ? `${type}: ${counted(span.rounds.length, "iteration")}` : type;
+    if (event.detail["argument"] === "loop_net" && frame) {
+      span.rounds.push(number + 1);
+      span.title = `${type}: ${counted(frame.iterations ?? span.rounds.length, "iteration")}`;
+    } else span.title ||= type;
   });
   return [...spans.values()];
 }
