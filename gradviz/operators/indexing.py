@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from ..program import GradientSlice, Operator, RunError
-from .gradients import by, op_gradient, shape_source
-from .inference import described, like_first, misfit, need_integers, slot
-from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from ..program import Operator, RunError
+from .gradients import by
+from .inference import described, misfit, need_integers, slot
+from .registry import Array, Arrays, ArraySpec, operator
 
 
 def check_indices(op: Operator, position: int, indices: Array, rows: int, what: str = "index") -> None:
@@ -92,20 +92,6 @@ def sparse_to_dense(op: Operator, indices: Array, values: Array, like: Array | N
         rows = op.args.get("output_first_dim", 0) or (int(indices.max()) + 1 if indices.size else 0)
     check_indices(op, 0, indices, rows)
     return added_rows(indices, values, rows)
-
-
-@operator("EnsureDense", "x -> y", "y = x", "dx = dy, made dense", infer=like_first)
-def ensure_dense(op: Operator, x: Array) -> Array:
-    """x; its gradient is dense even where that of y is sparse."""
-    return x
-
-
-@register_gradient("EnsureDense")
-def ensure_dense_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    dy = g_output[0]
-    if not isinstance(dy, GradientSlice):
-        return [], [dy]
-    return op_gradient(op, [dy.indices, dy.values, shape_source(op, 0)], type="SparseToDense")
 
 
 def scatter_spec(op: Operator, x: ArraySpec, indices: ArraySpec, rows: ArraySpec) -> ArraySpec:
