@@ -123,14 +123,6 @@ class Holder(msgspec.Struct, frozen=True, gc=False):
     other: "Holder | None" = None
 
 
-class _Either(msgspec.Struct, frozen=True):
-    one: Container[str]
-    other: Container[str]
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.one or name in self.other
-
-
 class GradientNames:
     """What gradients are called, and whose gradient each name holds.
 
@@ -144,7 +136,8 @@ class GradientNames:
     """
 
     def __init__(self, blobs: Container[str], reserved: Container[str] = (), *, by_arrival: bool = False) -> None:
-        self._reserved = _Either(blobs, reserved) if reserved else blobs
+        self._blobs = blobs
+        self._reserved = reserved
         self._holders: dict[str, Holder] = {}
         self._others: set[str] = set()
         self._called: dict[str, str] = {}
@@ -161,11 +154,11 @@ class GradientNames:
 
     def needed(self, name: str) -> bool:
         """Whether `name` is reserved or holds a gradient."""
-        return name in self._holders or name in self._reserved
+        return name in self._holders or name in self._blobs or name in self._reserved
 
     def in_use(self, name: str) -> bool:
         """Whether `name` stands for anything."""
-        return name in self._others or name in self._holders or name in self._reserved
+        return name in self._others or self.needed(name)
 
     def writable(self, name: str, of: BlobVersion) -> bool:
         """Whether a gradient of `of` may be written to `name`.
@@ -174,7 +167,7 @@ class GradientNames:
         gradient of this version that accumulation will rename. No where it holds the gradient of another blob, or one
         of this version that was given or passed through under that name.
         """
-        if name in self._reserved:
+        if name in self._blobs or name in self._reserved:
             return False
         holder = self._holders.get(name)
         while holder is not None:
