@@ -94,20 +94,12 @@ class Nesting:
         """The blobs around it that the operator reads: its inputs, then those that it may leave as they are."""
         return [blob.name for blob in self._ssa.reads]
 
-    @property
-    def written(self) -> list[str]:
-        """The blobs around it that the operator writes."""
-        return self._ssa.op.outputs
-
     def attempt(
         self,
         way: Sequence[str],
         seeds: Mapping[str, str],
         *,
-        leaving: Container[str],
-        initial: Sequence[str] = (),
-        keeps_versions: bool = False,
-        shares_blobs: bool = False,
+        workspace: Sequence[str] | None = None,
         zeroed: Collection[str] = (),
     ) -> Attempt:
         """The backward pass of a nested net as it would be; nobody hears of it unless it fails.
@@ -115,8 +107,9 @@ class Nesting:
         Args:
             way: the argument that holds it; then, for the net of an operator that is all of that net, its argument.
             seeds: blob of the net -> name of the gradient that arrives at its last version.
-            leaving, initial, keeps_versions, zeroed: as in `Surroundings`.
-            shares_blobs: whether the net works on the blobs around it.
+            workspace: for a net that leaves its blobs in one: those that count as there before and are read behind;
+                None: it works on the blobs around it.
+            zeroed: as in `Surroundings`.
 
         Raises:
             GradientError: with the way to the net.
@@ -131,16 +124,17 @@ class Nesting:
         told: list[Event] | None = None
         if ir.told is not None:
             told = [EnteredSubnet(at, argument, net.name, path=around) for _, at, argument, net, around in entered]
-        around = Surroundings(
-            path,
-            initial,
-            leaving,
-            _Taken(ir, self._ssa.reads, seeds.values()) if shares_blobs else (),
-            keeps_versions,
-            self.still_holds if shares_blobs else always,
-            zeroed,
-            told,
-        )
+        if workspace is None:
+            around = Surroundings(
+                path,
+                leaving=self._ssa.op.outputs,
+                reserved=_Taken(ir, self._ssa.reads, seeds.values()),
+                still_holds=self.still_holds,
+                zeroed=zeroed,
+                told=told,
+            )
+        else:
+            around = Surroundings(path, workspace, workspace, keeps_versions=True, told=told)
         try:
             inside = type(ir)(net.ops, around=around)
             inside.differentiate(seeds)
