@@ -284,36 +284,32 @@ class IR(ForwardProgram):
         gradient_map = self.gradient_map
         made = written(gradient_ops, g_input, len(self.gradient_ops) - len(gradient_ops), fwd_op_idx)
         for name, generators in made.items():
-            if g_input.count(name) > 1 and _is_of_several(name, g_input, ssa.reads):
-                self._share(name, fwd_op_idx, g_input)
-                continue
             blob = ssa.reads[g_input.index(name)]
+            if g_input.count(name) > 1:
+                sharing = dict.fromkeys(of for of, g in zip(ssa.reads, g_input, strict=True) if g == name)
+                if len(sharing) > 1:  # an accumulation may not rename it
+                    for blob in sharing:
+                        self._pass_on(name, blob, fwd_op_idx)
+                    continue
             self.names.hold(name, blob, owned=True)
             for generator in generators:
                 self._add_generator(blob, generator)
         for slot, gradient in enumerate(g_input):
             blob = ssa.reads[slot]
             if gradient is not None:
-                if type(gradient) is GradientSlice:
+                if isinstance(gradient, GradientSlice):
                     generator = self.append_sparse_generators(fwd_op_idx, blob, gradient, gradient_ops, g_output)
                     gradient = generator.gradient
                     self._add_generator(blob, generator)
                 elif gradient not in made:
-                    self._pass_through(blob, fwd_op_idx, gradient, g_output)
+                    if gradient not in g_output:
+                        raise out_of_scope(ssa.op, fwd_op_idx, gradient)
+                    self._pass_on(gradient, blob, fwd_op_idx)
                 blob.gradient = gradient_map[blob.name] = gradient
                 if type(gradient) is GradientSlice and gradient.indices == blob.name:
                     del gradient_map[blob.name]  # it numbers the rows of itself: whole numbers have no gradient
             elif blob.name in ssa.op.outputs and blob.gradient is None and ssa.op.type not in NETS:
                 gradient_map.pop(blob.name, None)  # written in place without gradient
-
-    def _share(self, name: str, index: int, g_input: Sequence[Gradient | None]) -> None:
-        """One gradient that a rule made is that of several inputs: an accumulation may not rename it."""
-        sharing = dict.fromkeys(
-            blob for blob, gradient in zip(self.ssa[index].reads, g_input, strict=True) if gradient == name
-        )
-        for blob in sharing:
-            self.names.hold(name, blob, owned=False)
-            self._add_generator(blob, Generator(name, "passed", index, (), self.ssa[index].op.device))
 
     def append_sparse_generators(
         self,
@@ -356,13 +352,10 @@ class IR(ForwardProgram):
             dense[slot] = name
         return dense
 
-    def _pass_through(self, blob: Tracked, index: int, gradient: Gradient, g_output: Sequence[Gradient | None]) -> None:
-        op = self.ssa[index].op
-        if gradient not in g_output:
-            raise out_of_scope(op, index, gradient)
-        assert isinstance(gradient, str)
+    def _pass_on(self, gradient: str, blob: Tracked, index: int) -> None:
+        """The gradient of `blob` is one that has a name of its own: no accumulation may rename it."""
         self.names.hold(gradient, blob, owned=False)
-        self._add_generator(blob, Generator(gradient, "passed", index, (), op.device))
+        self._add_generator(blob, Generator(gradient, "passed", index, (), self.ssa[index].op.device))
 
     def _add_generator(self, blob: Tracked, generator: Generator) -> None:
         blob.receive(generator)
@@ -401,11 +394,6 @@ class IR(ForwardProgram):
 def alone(op: Operator) -> Nesting:
     """The nesting of a control operator that is a program by itself."""
     return Nesting(IR([op]), 0)
-
-
-def _is_of_several(name: str, g_input: Sequence[Gradient | None], reads: Sequence[Tracked]) -> bool:
-    """Whether `name` is the gradient of more than one blob."""
-    return len({blob for blob, gradient in zip(reads, g_input, strict=True) if gradient == name}) > 1
 
 
 def _reading(op: Operator, check: InputChecked) -> Operator:
