@@ -71,10 +71,8 @@ def fill_spec(op: Operator, like: ArraySpec | None = None, value: ArraySpec | No
     """Inference of ConstantFill; None where the shape is data."""
     if value is not None and np.prod(value.shape, dtype=int) != 1:
         raise misfit(f"value must have one element, got shape {value.shape}.")
-    if like is None:
-        return ArraySpec(fill_shape(op, None), fill_dtype(op, None))
-    if not op.args.get("input_as_shape", 0):
-        return ArraySpec(fill_shape(op, like.shape), fill_dtype(op, like.dtype))
+    if like is None or not op.args.get("input_as_shape", 0):
+        return wanted(op, like)
     need_integers(like, "the shape must be integers (n,)", ndim=1)
     fill_dtype(op, None)
     return None

@@ -58,16 +58,11 @@ def counted(lengths: Array, seen: Array, axis: int, least: int = 0) -> Array:
     return places[:, None] < lengths if axis == 0 else places < lengths[:, None]
 
 
-def check_lengths(op: Operator, x: ArraySpec, lengths: ArraySpec) -> None:
-    """Raise unless `lengths` are integers, one for each element that stays."""
-    stay = prod(cut(op, x.shape)[0])
-    need_integers(lengths, f"lengths must be integers ({stay},), one for each result", (stay,))
-
-
 def side_spec(op: Operator, x: ArraySpec, lengths: ArraySpec | None = None) -> ArraySpec:
+    stay = cut(op, x.shape)[0]
     if lengths is not None:
-        check_lengths(op, x, lengths)
-    return ArraySpec(cut(op, x.shape)[0], x.dtype)
+        need_integers(lengths, f"lengths must be integers ({prod(stay)},), one for each result", (prod(stay),))
+    return ArraySpec(stay, x.dtype)
 
 
 def float_side_spec(op: Operator, x: ArraySpec, lengths: ArraySpec | None = None) -> ArraySpec:
