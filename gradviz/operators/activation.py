@@ -70,7 +70,6 @@ def softmax(op: Operator, x: Array) -> Array:
     infer=rows,
 )
 def softmax_gradient(op: Operator, y: Array, dy: Array) -> Array:
-    """Gradient of Softmax from its output."""
     axis = op.args.get("axis", 1)
     y2, dy2 = as_matrix(y, axis), as_matrix(dy, axis)
     return (y2 * (dy2 - (dy2 * y2).sum(axis=1, keepdims=True))).reshape(y.shape)
@@ -105,7 +104,6 @@ def log_softmax(op: Operator, x: Array) -> Array:
     "LogSoftmax", "y, dy -> dx", "∂dyᵢⱼ = ∂dxᵢⱼ - Σₖ ∂dxᵢₖ exp yᵢₖ, ∂yᵢⱼ = -∂dxᵢⱼ exp yᵢⱼ · Σₖ dyᵢₖ", infer=rows
 )
 def log_softmax_gradient(op: Operator, y: Array, dy: Array) -> Array:
-    """Gradient of LogSoftmax from its output."""
     axis = op.args.get("axis", 1)
     y2, dy2 = as_matrix(y, axis), as_matrix(dy, axis)
     return (dy2 - np.exp(y2) * dy2.sum(axis=1, keepdims=True)).reshape(y.shape)

@@ -85,7 +85,6 @@ def mean(op: Operator, *xs: Array) -> Array:
     "Mean", "dy -> dx, dxs...", "∂dy = Σᵢ ∂dxᵢ / n", infer=lambda op, dy: (elementwise(op, dy),) * len(op.outputs)
 )
 def mean_gradient(op: Operator, dy: Array) -> Arrays:
-    """Gradients of Mean, as many as it has outputs."""
     return (dy / len(op.outputs),) * len(op.outputs)
 
 
@@ -135,8 +134,7 @@ def weighted_sum_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 @gradient_of(
     "WeightedSum",
     "dy, x, w, more... -> dx, more...",
-    formula="dxᵢ = wᵢ · dy; with grad_on_w also dwᵢ = Σ dy · xᵢ",
-    derivative="∂dy = Σᵢ (wᵢ · ∂dxᵢ + ∂dwᵢ · xᵢ); with grad_on_w ∂xᵢ = ∂dwᵢ · dy, ∂wᵢ = Σ dy · ∂dxᵢ",
+    "∂dy = Σᵢ (wᵢ · ∂dxᵢ + ∂dwᵢ · xᵢ); with grad_on_w ∂xᵢ = ∂dwᵢ · dy, ∂wᵢ = Σ dy · ∂dxᵢ",
     infer=weighted_gradient_spec,
     rule=weighted_sum_rule,
 )

@@ -168,12 +168,10 @@ def max_side(op: Operator, x: Array, lengths: Array | None = None) -> Array:
     gradient_of,
     "Reduce{}Max",
     "dy, x, y, lengths? -> dx",
-    formula="dxᵢ = dy where xᵢ = y",
-    derivative="∂dy = Σᵢ ∂dxᵢ where xᵢ = y, equal ones by their share",
+    "∂dy = Σᵢ ∂dxᵢ where xᵢ = y, equal ones by their share",
     infer=like_forward("dy", integers="lengths"),
 )
 def max_side_gradient(op: Operator, dy: Array, x: Array, y: Array, lengths: Array | None = None) -> Array:
-    """Gradient of ReduceFrontMax and ReduceBackMax; equal elements share it equally."""
     seen, axis = as_seen(op, x)
     among = None if lengths is None else counted(lengths, seen, axis, least=1)
     return shared(column(op, dy), seen, column(op, y), (axis,), among).reshape(x.shape)
@@ -224,19 +222,16 @@ def line_max(op: Operator, x: Array) -> Array:
 @gradient_of(
     "RowwiseMax",
     "x, y, dy -> dx",
-    formula="dxᵢⱼ = dyᵢ where xᵢⱼ = yᵢ",
-    derivative="∂dyᵢ = Σⱼ ∂dxᵢⱼ where xᵢⱼ = yᵢ, equal ones by their share",
+    "∂dyᵢ = Σⱼ ∂dxᵢⱼ where xᵢⱼ = yᵢ, equal ones by their share",
     infer=like_forward("dy"),
 )
 @gradient_of(
     "ColwiseMax",
     "x, y, dy -> dx",
-    formula="dxᵢⱼ = dyⱼ where xᵢⱼ = yⱼ",
-    derivative="∂dyⱼ = Σᵢ ∂dxᵢⱼ where xᵢⱼ = yⱼ, equal ones by their share",
+    "∂dyⱼ = Σᵢ ∂dxᵢⱼ where xᵢⱼ = yⱼ, equal ones by their share",
     infer=like_forward("dy"),
 )
 def line_max_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
-    """Gradient of RowwiseMax and ColwiseMax; equal elements share it equally."""
     axis = line_axis(op)
     return shared(np.expand_dims(dy, axis), x, np.expand_dims(y, axis), (axis,))
 

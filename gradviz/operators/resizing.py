@@ -40,7 +40,6 @@ def expand_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec) -> ArraySpec
 
 @gradient_of("Expand", "dy, x -> dx", "∂dy = ∂dx stretched", infer=expand_gradient_spec)
 def expand_gradient(op: Operator, dy: Array, x: Array) -> Array:
-    """Gradient of Expand, in the shape of x."""
     return sum_to(dy, x.shape)
 
 
@@ -122,7 +121,6 @@ def tile_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     second=by("", "∂dx, tiles, axis -> ∂dy"),
 )
 def tile_gradient(op: Operator, dy: Array, *given: Array) -> Array:
-    """Gradient of Tile: each copy gives back its part."""
     before, count, behind = untiled(dy.shape, *tile_counts(op, dy.shape, *given))
     return dy.reshape(*before, count, *behind).sum(axis=len(before))
 
@@ -181,7 +179,6 @@ def slice_(op: Operator, x: Array, *bounds: Array) -> Array:
     second=by("", "∂dx, starts, ends -> ∂dy"),
 )
 def slice_gradient(op: Operator, x: Array, *rest: Array) -> Array:
-    """Gradient of Slice. Inputs: x, starts and ends where Slice had them as inputs, dy."""
     *bounds, dy = rest
     dx = np.zeros_like(x, dtype=dy.dtype)
     dx[ranges(op, x.shape, tuple(bounds))] = dy
