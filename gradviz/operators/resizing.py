@@ -49,14 +49,12 @@ def expand_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return do.answer(do("Expand", g_output[0], do("Shape", op.inputs[0])))
 
 
-def said(op: Operator, name: str, given: Array | None) -> int:
-    """A number from the input that overrides the argument `name`, or from that."""
-    return op.args.get(name, TILE_ARGS[name]) if given is None else int(given.reshape(()).tolist())
-
-
 def tile_counts(op: Operator, shape: tuple[int, ...], *given: Array) -> tuple[int, int]:
     """How many times, and along which axis counted from the front; by inputs for both where they are given."""
-    count, axis = (said(op, name, value) for name, value in zip_longest(TILE_ARGS, given))
+    count, axis = (
+        op.args.get(name, default) if value is None else int(value.reshape(()).tolist())
+        for (name, default), value in zip_longest(TILE_ARGS.items(), given)
+    )
     if count < 0:
         raise misfit(f"tiles={count} is no number of copies.", "Give 0 or more.")
     return count, canonical_axis(axis, shape)
