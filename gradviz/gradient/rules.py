@@ -175,24 +175,19 @@ def _listed(given: Any, one: Any, none: list[Any]) -> list[Any] | None:
 def _check_parts(
     operators: Sequence[Any], g_input: Sequence[Any], op: Operator, index: int, known: OperatorType
 ) -> None:
-    """Refuse what is neither an operator nor a gradient."""
+    """Refuse what is neither an operator nor a gradient, and an operator whose type or outputs cannot be names."""
     for made in operators:
         if not isinstance(made, Operator):
             raise _failed(op, index, known, f"returned {made!r} among its operators")
-        _check_names(made, op, index, known)
+        try:
+            check_name(made.type, "type")
+            for name in made.outputs:  # what it reads is checked for its scope
+                check_name(name, "output")
+        except NetError as error:
+            raise _failed(op, index, known, f"made an operator that cannot be ({error.message})") from error
     for gradient in g_input:
         if not (gradient is None or isinstance(gradient, (str, GradientSlice))):
             raise _failed(op, index, known, f"returned {gradient!r} as a gradient")
-
-
-def _check_names(made: Operator, op: Operator, index: int, known: OperatorType) -> None:
-    """Refuse a type or outputs that cannot be names; what `made` reads is checked for its scope."""
-    try:
-        check_name(made.type, "type")
-        for name in made.outputs:
-            check_name(name, "output")
-    except NetError as error:
-        raise _failed(op, index, known, f"made an operator that cannot be ({error.message})") from error
 
 
 def _wrong_arity(op: Operator, index: int, slots: Slots) -> GradientError:
