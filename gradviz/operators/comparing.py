@@ -97,6 +97,15 @@ def conditions(op: Operator, condition: Array, like: Array) -> Array:
 
 
 @operator(
+    "Conditional",
+    "condition, x, y -> z",
+    "zᵢ = xᵢ where conditionᵢ, else yᵢ",
+    "0: no gradient passes here",
+    infer=where_spec,
+    constant=True,
+    doc="Each row from x or y, a constant for the gradient; Where with `broadcast_on_rows` lets it pass.",
+)
+@operator(
     "Where",
     "condition, x, y -> z",
     "z = x where condition, else y",
@@ -125,16 +134,3 @@ def where_gradient(op: Operator, condition: Array, dz: Array) -> tuple[Array, Ar
 def where_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     do, (condition, dz) = Steps(op), op.inputs
     return do.answer(None, do("Where", condition, *do.or_zeros(g_output, [dz, dz]), **op.args))
-
-
-@operator(
-    "Conditional",
-    "condition, x, y -> z",
-    "zᵢ = xᵢ where conditionᵢ, else yᵢ",
-    "0: no gradient passes here",
-    infer=where_spec,
-    constant=True,
-)
-def conditional(op: Operator, condition: Array, x: Array, y: Array) -> Array:
-    """Each row from x or y, a constant for the gradient; Where with `broadcast_on_rows` lets it pass."""
-    return np.where(conditions(op, condition, x), x, y)
