@@ -39,7 +39,7 @@ from .accumulation import Generator, GradientNames, Step, Total, Tracked, add_up
 from .forward import ForwardProgram, Ys, parse_ys
 from .nesting import Nesting, Surroundings
 from .refusals import out_of_scope, scope_as_y
-from .rules import BlobRef, ask_rule, plain, plain_gradient, settled, steps_of, takes_slices, written
+from .rules import BlobRef, ask_rule, plain, settled, steps_of, takes_slices, with_names, written
 
 OUTERMOST = Surroundings()
 NO_OUTPUT_GRADIENT = "no output of it has a gradient"
@@ -238,10 +238,10 @@ class IR(ForwardProgram):
             operators = [_reading(op, check) for op, check in zip(operators, checks, strict=True)]
         if answer.marked:
             operators = [plain(made) for made in operators]
-            g_input = [g if type(g) is GradientSlice else plain_gradient(g) for g in g_input]
+            g_input = [g if type(g) is GradientSlice else with_names(g, str) for g in g_input]
         self.gradient_ops += operators
         if told is not None:
-            plain_g_input = [plain_gradient(g) for g in g_input]
+            plain_g_input = [with_names(g, str) for g in g_input]
             told.append(RuleApplied(index, answer.source, position, operators, plain_g_input, path=self.path))
             told += checks
         self.build_gradient_generators(index, operators, g_output, g_input)
