@@ -56,12 +56,10 @@ class Attempt(NamedTuple):
     """The backward pass of a nested net that may or may not become part of the pass around it.
 
     Attributes:
-        events: what happened; None: nobody wants to know.
         left_on: scopes around the operator on which it leaves workspaces.
     """
 
     ir: "IR"
-    events: list[Event] | None
     left_on: list[str]
 
 
@@ -149,12 +147,12 @@ class Nesting:
             left_on = outside(op, left_on)
             if told is not None:
                 told.append(LeftSubnet(at, argument, net.name, path=above))
-        return Attempt(inside, told, left_on)
+        return Attempt(inside, left_on)
 
     def adopt(self, attempt: Attempt) -> "IR":
         """Make an attempt part of the pass around the operator."""
-        if self._ir.told is not None and attempt.events is not None:
-            self._ir.told += attempt.events
+        if self._ir.told is not None and attempt.ir.told is not None:
+            self._ir.told += attempt.ir.told
         self.left_on.update(attempt.left_on)
         return attempt.ir
 
