@@ -16,7 +16,6 @@ from functools import cached_property
 
 import msgspec
 
-from ..operators import is_constant
 from ..program import Gradient, GradientError, GradientSlice, Operator
 from ..program.control_flow import NETS, local_to, renamed, scopes_of
 from ..program.crossing import output_device
@@ -189,7 +188,7 @@ class IR(ForwardProgram):
 
     def _leads_nowhere(self, y: Tracked, given: Gradient) -> bool:
         """Whether nobody needs a gradient given for `y`: the operator that wrote it in place passes none on."""
-        index = self._writers.get(y) if y.version else None
+        index = self.writers.get(y) if y.version else None
         if index is None or y.name not in self.ssa[index].op.inputs:
             return False
         ssa = self.ssa[index]
@@ -202,27 +201,22 @@ class IR(ForwardProgram):
         return not any(answer.g_input)
 
     @cached_property
-    def _writers(self) -> dict[Tracked, int]:
+    def writers(self) -> dict[Tracked, int]:
         """Who wrote each version."""
         return {blob: index for index, ssa in enumerate(self.ssa) for blob in ssa.writes}
-
-    def was_made_constant(self, blob: Tracked) -> bool:
-        """Whether an operator of the program that passes no gradient on, a fill for example, wrote `blob`."""
-        index = self._writers.get(blob)
-        return index is not None and is_constant(self.ssa[index].op)
 
     def _visit(self, index: int) -> None:
         ssa, told = self.ssa[index], self.told
         g_output = [blob.gradient for blob in ssa.writes]
-        if not any(g_output) and ssa.op.type != "ZeroGradient" and not self.zeroed_by(index):
+        nesting = Nesting(self, index) if ssa.op.type in NETS else None
+        if not any(g_output) and ssa.op.type != "ZeroGradient" and not (nesting and nesting.zeroed()):
             if told is not None:
                 told.append(Skipped(index, NO_OUTPUT_GRADIENT, path=self.path))
-            if ssa.op.type in NETS:
+            if nesting is not None:
                 self._leave(scopes_of(ssa.op), index)
             return
         if told is not None:
             told.append(Visited(index, g_output, path=self.path))
-        nesting = Nesting(self, index) if ssa.op.type in NETS else None
         if GradientSlice in map(type, g_output) and (nesting or not takes_slices(ssa.op, index, g_output)):
             g_output = self._densified(index, g_output)
         answer = ask_rule(ssa.op, index, g_output, nesting)
@@ -245,14 +239,6 @@ class IR(ForwardProgram):
             told.append(RuleApplied(index, answer.source, position, operators, plain_g_input, path=self.path))
             told += checks
         self.build_gradient_generators(index, operators, g_output, g_input)
-
-    def zeroed_by(self, index: int) -> list[str]:
-        """The blobs of `Surroundings.zeroed` that operator `index`, a Do, is the first to write."""
-        op = self.ssa[index].op
-        if op.type != "Do" or not self.around.zeroed:
-            return []
-        before = {name for ssa in self.ssa[:index] for name in ssa.op.outputs}
-        return [name for name in op.outputs if name in self.around.zeroed and name not in before]
 
     def _is_in_order(
         self, ssa: Ssa[Tracked], operators: Sequence[Operator], g_output: Sequence[Gradient | None]

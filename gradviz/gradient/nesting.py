@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from ..operators import is_constant
 from ..operators.gradients import gradient_name
 from ..program import GradientError, Operator
 from ..program.control_flow import kept_name, nested_nets, outside, within
@@ -197,7 +198,8 @@ class Nesting:
 
     def was_constant(self, blob: str) -> bool:
         """Whether an operator through which no gradient passes made the blob around it as it was before."""
-        return self._ir.was_made_constant(self._before[blob])
+        index = self._ir.writers.get(self._before[blob])
+        return index is not None and is_constant(self._ir.ssa[index].op)
 
     @property
     def lists_shapes(self) -> bool:
@@ -208,8 +210,12 @@ class Nesting:
         return self._ir.around.keeps_versions or bool(self._ir.path)
 
     def zeroed(self) -> list[str]:
-        """The blobs whose gradients before the operator, a Do that overwrites them, it shall make: zeros."""
-        return self._ir.zeroed_by(self.index)
+        """The blobs of `Surroundings.zeroed` that the operator, a Do, is the first to write: it makes the zeros."""
+        wanted = self._ir.around.zeroed
+        if self._ssa.op.type != "Do" or not wanted:
+            return []
+        before = {name for op in self.before for name in op.outputs}
+        return [name for name in self._ssa.op.outputs if name in wanted and name not in before]
 
     def zeros_name(self, blob: str) -> str:
         """A name for that gradient of `blob`, which the pass around the operator learns."""
