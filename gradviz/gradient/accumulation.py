@@ -123,14 +123,6 @@ class Holder(msgspec.Struct, frozen=True, gc=False):
     other: "Holder | None" = None
 
 
-class _Either(msgspec.Struct, frozen=True):
-    one: Container[str]
-    other: Container[str]
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.one or name in self.other
-
-
 class GradientNames:
     """What gradients are called, and whose gradient each name holds.
 
@@ -144,7 +136,8 @@ class GradientNames:
     """
 
     def __init__(self, blobs: Container[str], reserved: Container[str] = (), *, by_arrival: bool = False) -> None:
-        self._reserved = _Either(blobs, reserved) if reserved else blobs
+        self._blobs = blobs
+        self._reserved = reserved
         self._holders: dict[str, Holder] = {}
         self._others: set[str] = set()
         self._called: dict[str, str] = {}
@@ -161,11 +154,11 @@ class GradientNames:
 
     def needed(self, name: str) -> bool:
         """Whether `name` is reserved or holds a gradient."""
-        return name in self._holders or name in self._reserved
+        return name in self._holders or name in self._blobs or name in self._reserved
 
     def in_use(self, name: str) -> bool:
         """Whether `name` stands for anything."""
-        return name in self._others or name in self._holders or name in self._reserved
+        return name in self._others or self.needed(name)
 
     def writable(self, name: str, of: BlobVersion) -> bool:
         """Whether a gradient of `of` may be written to `name`.
@@ -174,7 +167,7 @@ class GradientNames:
         gradient of this version that accumulation will rename. No where it holds the gradient of another blob, or one
         of this version that was given or passed through under that name.
         """
-        if name in self._reserved:
+        if name in self._blobs or name in self._reserved:
             return False
         holder = self._holders.get(name)
         while holder is not None:
@@ -243,15 +236,11 @@ def common_device(of: Tracked, index: int) -> Device | None:
     Raises:
         GradientError: ``device_conflict`` when gradients lie on different devices.
     """
-    found: Generator | None = None
-    for generator in of.generators:
-        if generator.device is None:
-            continue
-        if found is None:
-            found = generator
-        elif found.device != generator.device:
+    placed = [generator for generator in of.generators if generator.device is not None]
+    for other in placed:
+        if other.device != placed[0].device:
             raise GradientError(
-                f"The gradients {found.gradient} ({found.device}) and {generator.gradient} ({generator.device}) of "
+                f"The gradients {placed[0].gradient} ({placed[0].device}) and {other.gradient} ({other.device}) of "
                 f"{of.name} cannot be added: they lie on different devices.",
                 kind="device_conflict",
                 operator_index=index,
@@ -261,7 +250,7 @@ def common_device(of: Tracked, index: int) -> Device | None:
                     "Put the operators that read this blob on one device, or copy it to the other one first.",
                 ],
             )
-    return found.device if found else None
+    return placed[0].device if placed else None
 
 
 class Total(msgspec.Struct, frozen=True, gc=False):
@@ -287,10 +276,11 @@ def _is_sparse(generator: Generator) -> bool:
 
 
 def _dense_sum(of: Tracked, generators: Sequence[Generator], operators: list[Operator], names: GradientNames) -> Total:
-    total = _name_of_sum(of, generators, names)
+    first = next((generator for generator in generators if generator.steps), None)
+    total = _name_of_sum(of, first, generators, names)
     renames: list[Rename] = []
     terms: list[str] = []
-    kept = None if names.by_arrival else next((generator for generator in generators if generator.steps), None)
+    kept = None if names.by_arrival else first
     number = 0
     for place, generator in enumerate(generators):
         name: Any = generator.gradient
@@ -305,20 +295,11 @@ def _dense_sum(of: Tracked, generators: Sequence[Generator], operators: list[Ope
     return Total([Operator("Sum", terms, [total])], renames, total)
 
 
-def _name_of_sum(of: Tracked, generators: Sequence[Generator], names: GradientNames) -> str:
-    """The name of the first gradient that an operator wrote, unless one that was passed through has it too."""
-    for generator in generators:
-        if generator.steps:
-            total: Any = generator.gradient
-            break
-    else:
-        total = gradient_name(of.name)
-        if not names.writable(total, of):
-            return names.fresh(total)
-    for generator in generators:
-        if generator.gradient == total and not generator.steps:
-            return names.fresh(total)
-    return str(total)
+def _name_of_sum(of: Tracked, first: Generator | None, generators: Sequence[Generator], names: GradientNames) -> str:
+    """The name of the `first` gradient that an operator wrote, unless one that was passed through has it too."""
+    total = str(first.gradient) if first else gradient_name(of.name)
+    is_held = any(generator.gradient == total and not generator.steps for generator in generators)
+    return names.fresh(total) if is_held or not (first or names.writable(total, of)) else total
 
 
 def _sparse_sum(of: Tracked, generators: Sequence[Generator], operators: list[Operator], names: GradientNames) -> Total:

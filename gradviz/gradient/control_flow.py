@@ -179,7 +179,7 @@ def _attempt_branch(
     """The backward pass of the net in `argument`, from the gradients that arrive at what it touches."""
     touched = {name for op in net.ops for name in (*op.inputs, *op.outputs)}
     seeds = {blob: gradient for blob, gradient in arriving.items() if blob in touched}
-    return nesting.attempt((argument,), seeds, leaving=nesting.written, shares_blobs=True, zeroed=zeroed)
+    return nesting.attempt((argument,), seeds, zeroed=zeroed)
 
 
 BODY = ("loop_net", "net")
@@ -314,7 +314,7 @@ def _check_condition(op: Operator, nesting: Nesting, reached: Sequence[str]) -> 
     if "cond_net" not in nested_nets(op) or not reached:
         return
     seeds = {blob: gradient_name(blob) for blob in reached}
-    ir = nesting.attempt(("cond_net",), seeds, leaving=nesting.written, shares_blobs=True).ir
+    ir = nesting.attempt(("cond_net",), seeds).ir
     if any(gradient_at_start(ir, blob) is not None for blob in ir.blobs):
         names = ", ".join(reached)
         raise Fault(op, nesting.index, GradientError)(

@@ -16,7 +16,6 @@ from functools import cached_property
 
 import msgspec
 
-from ..operators import is_constant
 from ..program import Gradient, GradientError, GradientSlice, Operator
 from ..program.control_flow import NETS, local_to, renamed, scopes_of
 from ..program.crossing import output_device
@@ -39,7 +38,7 @@ from .accumulation import Generator, GradientNames, Step, Total, Tracked, add_up
 from .forward import ForwardProgram, Ys, parse_ys
 from .nesting import Nesting, Surroundings
 from .refusals import out_of_scope, scope_as_y
-from .rules import BlobRef, ask_rule, plain, plain_gradient, settled, steps_of, takes_slices, written
+from .rules import BlobRef, ask_rule, plain, settled, steps_of, takes_slices, with_names, written
 
 OUTERMOST = Surroundings()
 NO_OUTPUT_GRADIENT = "no output of it has a gradient"
@@ -189,7 +188,7 @@ class IR(ForwardProgram):
 
     def _leads_nowhere(self, y: Tracked, given: Gradient) -> bool:
         """Whether nobody needs a gradient given for `y`: the operator that wrote it in place passes none on."""
-        index = self._writers.get(y) if y.version else None
+        index = self.writers.get(y) if y.version else None
         if index is None or y.name not in self.ssa[index].op.inputs:
             return False
         ssa = self.ssa[index]
@@ -202,27 +201,22 @@ class IR(ForwardProgram):
         return not any(answer.g_input)
 
     @cached_property
-    def _writers(self) -> dict[Tracked, int]:
+    def writers(self) -> dict[Tracked, int]:
         """Who wrote each version."""
         return {blob: index for index, ssa in enumerate(self.ssa) for blob in ssa.writes}
-
-    def was_made_constant(self, blob: Tracked) -> bool:
-        """Whether an operator of the program that passes no gradient on, a fill for example, wrote `blob`."""
-        index = self._writers.get(blob)
-        return index is not None and is_constant(self.ssa[index].op)
 
     def _visit(self, index: int) -> None:
         ssa, told = self.ssa[index], self.told
         g_output = [blob.gradient for blob in ssa.writes]
-        if not any(g_output) and ssa.op.type != "ZeroGradient" and not self.zeroed_by(index):
+        nesting = Nesting(self, index) if ssa.op.type in NETS else None
+        if not any(g_output) and ssa.op.type != "ZeroGradient" and not (nesting and nesting.zeroed()):
             if told is not None:
                 told.append(Skipped(index, NO_OUTPUT_GRADIENT, path=self.path))
-            if ssa.op.type in NETS:
+            if nesting is not None:
                 self._leave(scopes_of(ssa.op), index)
             return
         if told is not None:
             told.append(Visited(index, g_output, path=self.path))
-        nesting = Nesting(self, index) if ssa.op.type in NETS else None
         if GradientSlice in map(type, g_output) and (nesting or not takes_slices(ssa.op, index, g_output)):
             g_output = self._densified(index, g_output)
         answer = ask_rule(ssa.op, index, g_output, nesting)
@@ -238,21 +232,13 @@ class IR(ForwardProgram):
             operators = [_reading(op, check) for op, check in zip(operators, checks, strict=True)]
         if answer.marked:
             operators = [plain(made) for made in operators]
-            g_input = [g if type(g) is GradientSlice else plain_gradient(g) for g in g_input]
+            g_input = [g if type(g) is GradientSlice else with_names(g, str) for g in g_input]
         self.gradient_ops += operators
         if told is not None:
-            plain_g_input = [plain_gradient(g) for g in g_input]
+            plain_g_input = [with_names(g, str) for g in g_input]
             told.append(RuleApplied(index, answer.source, position, operators, plain_g_input, path=self.path))
             told += checks
         self.build_gradient_generators(index, operators, g_output, g_input)
-
-    def zeroed_by(self, index: int) -> list[str]:
-        """The blobs of `Surroundings.zeroed` that operator `index`, a Do, is the first to write."""
-        op = self.ssa[index].op
-        if op.type != "Do" or not self.around.zeroed:
-            return []
-        before = {name for ssa in self.ssa[:index] for name in ssa.op.outputs}
-        return [name for name in op.outputs if name in self.around.zeroed and name not in before]
 
     def _is_in_order(
         self, ssa: Ssa[Tracked], operators: Sequence[Operator], g_output: Sequence[Gradient | None]
@@ -284,36 +270,32 @@ class IR(ForwardProgram):
         gradient_map = self.gradient_map
         made = written(gradient_ops, g_input, len(self.gradient_ops) - len(gradient_ops), fwd_op_idx)
         for name, generators in made.items():
-            if g_input.count(name) > 1 and _is_of_several(name, g_input, ssa.reads):
-                self._share(name, fwd_op_idx, g_input)
-                continue
             blob = ssa.reads[g_input.index(name)]
+            if g_input.count(name) > 1:
+                sharing = dict.fromkeys(of for of, g in zip(ssa.reads, g_input, strict=True) if g == name)
+                if len(sharing) > 1:  # an accumulation may not rename it
+                    for blob in sharing:
+                        self._pass_on(name, blob, fwd_op_idx)
+                    continue
             self.names.hold(name, blob, owned=True)
             for generator in generators:
                 self._add_generator(blob, generator)
         for slot, gradient in enumerate(g_input):
             blob = ssa.reads[slot]
             if gradient is not None:
-                if type(gradient) is GradientSlice:
+                if isinstance(gradient, GradientSlice):
                     generator = self.append_sparse_generators(fwd_op_idx, blob, gradient, gradient_ops, g_output)
                     gradient = generator.gradient
                     self._add_generator(blob, generator)
                 elif gradient not in made:
-                    self._pass_through(blob, fwd_op_idx, gradient, g_output)
+                    if gradient not in g_output:
+                        raise out_of_scope(ssa.op, fwd_op_idx, gradient)
+                    self._pass_on(gradient, blob, fwd_op_idx)
                 blob.gradient = gradient_map[blob.name] = gradient
                 if type(gradient) is GradientSlice and gradient.indices == blob.name:
                     del gradient_map[blob.name]  # it numbers the rows of itself: whole numbers have no gradient
             elif blob.name in ssa.op.outputs and blob.gradient is None and ssa.op.type not in NETS:
                 gradient_map.pop(blob.name, None)  # written in place without gradient
-
-    def _share(self, name: str, index: int, g_input: Sequence[Gradient | None]) -> None:
-        """One gradient that a rule made is that of several inputs: an accumulation may not rename it."""
-        sharing = dict.fromkeys(
-            blob for blob, gradient in zip(self.ssa[index].reads, g_input, strict=True) if gradient == name
-        )
-        for blob in sharing:
-            self.names.hold(name, blob, owned=False)
-            self._add_generator(blob, Generator(name, "passed", index, (), self.ssa[index].op.device))
 
     def append_sparse_generators(
         self,
@@ -356,13 +338,10 @@ class IR(ForwardProgram):
             dense[slot] = name
         return dense
 
-    def _pass_through(self, blob: Tracked, index: int, gradient: Gradient, g_output: Sequence[Gradient | None]) -> None:
-        op = self.ssa[index].op
-        if gradient not in g_output:
-            raise out_of_scope(op, index, gradient)
-        assert isinstance(gradient, str)
+    def _pass_on(self, gradient: str, blob: Tracked, index: int) -> None:
+        """The gradient of `blob` is one that has a name of its own: no accumulation may rename it."""
         self.names.hold(gradient, blob, owned=False)
-        self._add_generator(blob, Generator(gradient, "passed", index, (), op.device))
+        self._add_generator(blob, Generator(gradient, "passed", index, (), self.ssa[index].op.device))
 
     def _add_generator(self, blob: Tracked, generator: Generator) -> None:
         blob.receive(generator)
@@ -401,11 +380,6 @@ class IR(ForwardProgram):
 def alone(op: Operator) -> Nesting:
     """The nesting of a control operator that is a program by itself."""
     return Nesting(IR([op]), 0)
-
-
-def _is_of_several(name: str, g_input: Sequence[Gradient | None], reads: Sequence[Tracked]) -> bool:
-    """Whether `name` is the gradient of more than one blob."""
-    return len({blob for blob, gradient in zip(reads, g_input, strict=True) if gradient == name}) > 1
 
 
 def _reading(op: Operator, check: InputChecked) -> Operator:

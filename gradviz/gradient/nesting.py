@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from ..operators import is_constant
 from ..operators.gradients import gradient_name
 from ..program import GradientError, Operator
 from ..program.control_flow import kept_name, nested_nets, outside, within
@@ -56,12 +57,10 @@ class Attempt(NamedTuple):
     """The backward pass of a nested net that may or may not become part of the pass around it.
 
     Attributes:
-        events: what happened; None: nobody wants to know.
         left_on: scopes around the operator on which it leaves workspaces.
     """
 
     ir: "IR"
-    events: list[Event] | None
     left_on: list[str]
 
 
@@ -94,20 +93,12 @@ class Nesting:
         """The blobs around it that the operator reads: its inputs, then those that it may leave as they are."""
         return [blob.name for blob in self._ssa.reads]
 
-    @property
-    def written(self) -> list[str]:
-        """The blobs around it that the operator writes."""
-        return self._ssa.op.outputs
-
     def attempt(
         self,
         way: Sequence[str],
         seeds: Mapping[str, str],
         *,
-        leaving: Container[str],
-        initial: Sequence[str] = (),
-        keeps_versions: bool = False,
-        shares_blobs: bool = False,
+        workspace: Sequence[str] | None = None,
         zeroed: Collection[str] = (),
     ) -> Attempt:
         """The backward pass of a nested net as it would be; nobody hears of it unless it fails.
@@ -115,8 +106,9 @@ class Nesting:
         Args:
             way: the argument that holds it; then, for the net of an operator that is all of that net, its argument.
             seeds: blob of the net -> name of the gradient that arrives at its last version.
-            leaving, initial, keeps_versions, zeroed: as in `Surroundings`.
-            shares_blobs: whether the net works on the blobs around it.
+            workspace: for a net that leaves its blobs in one: those that count as there before and are read behind;
+                None: it works on the blobs around it.
+            zeroed: as in `Surroundings`.
 
         Raises:
             GradientError: with the way to the net.
@@ -131,16 +123,17 @@ class Nesting:
         told: list[Event] | None = None
         if ir.told is not None:
             told = [EnteredSubnet(at, argument, net.name, path=around) for _, at, argument, net, around in entered]
-        around = Surroundings(
-            path,
-            initial,
-            leaving,
-            _Taken(ir, self._ssa.reads, seeds.values()) if shares_blobs else (),
-            keeps_versions,
-            self.still_holds if shares_blobs else always,
-            zeroed,
-            told,
-        )
+        if workspace is None:
+            around = Surroundings(
+                path,
+                leaving=self._ssa.op.outputs,
+                reserved=_Taken(ir, self._ssa.reads, seeds.values()),
+                still_holds=self.still_holds,
+                zeroed=zeroed,
+                told=told,
+            )
+        else:
+            around = Surroundings(path, workspace, workspace, keeps_versions=True, told=told)
         try:
             inside = type(ir)(net.ops, around=around)
             inside.differentiate(seeds)
@@ -155,12 +148,12 @@ class Nesting:
             left_on = outside(op, left_on)
             if told is not None:
                 told.append(LeftSubnet(at, argument, net.name, path=above))
-        return Attempt(inside, told, left_on)
+        return Attempt(inside, left_on)
 
     def adopt(self, attempt: Attempt) -> "IR":
         """Make an attempt part of the pass around the operator."""
-        if self._ir.told is not None and attempt.events is not None:
-            self._ir.told += attempt.events
+        if self._ir.told is not None and attempt.ir.told is not None:
+            self._ir.told += attempt.ir.told
         self.left_on.update(attempt.left_on)
         return attempt.ir
 
@@ -205,7 +198,8 @@ class Nesting:
 
     def was_constant(self, blob: str) -> bool:
         """Whether an operator through which no gradient passes made the blob around it as it was before."""
-        return self._ir.was_made_constant(self._before[blob])
+        index = self._ir.writers.get(self._before[blob])
+        return index is not None and is_constant(self._ir.ssa[index].op)
 
     @property
     def lists_shapes(self) -> bool:
@@ -216,8 +210,12 @@ class Nesting:
         return self._ir.around.keeps_versions or bool(self._ir.path)
 
     def zeroed(self) -> list[str]:
-        """The blobs whose gradients before the operator, a Do that overwrites them, it shall make: zeros."""
-        return self._ir.zeroed_by(self.index)
+        """The blobs of `Surroundings.zeroed` that the operator, a Do, is the first to write: it makes the zeros."""
+        wanted = self._ir.around.zeroed
+        if self._ssa.op.type != "Do" or not wanted:
+            return []
+        before = {name for op in self.before for name in op.outputs}
+        return [name for name in self._ssa.op.outputs if name in wanted and name not in before]
 
     def zeros_name(self, blob: str) -> str:
         """A name for that gradient of `blob`, which the pass around the operator learns."""

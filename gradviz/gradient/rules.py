@@ -1,6 +1,6 @@
 """Asking an operator's gradient rule, checking what it answers, and reading from that who makes which gradient."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -41,11 +41,11 @@ def plain(op: Operator) -> Operator:
     return msgspec.structs.replace(op, inputs=list(map(str, op.inputs)), outputs=list(map(str, op.outputs)))
 
 
-def plain_gradient(gradient: Gradient | None) -> Gradient | None:
-    """The gradient with plain names in place of `BlobRef`."""
+def with_names(gradient: Gradient | None, name_of: Callable[[str], str]) -> Gradient | None:
+    """The gradient with what `name_of` makes of its names: `str` makes plain ones of `BlobRef`."""
     if isinstance(gradient, GradientSlice):
-        return GradientSlice(str(gradient.indices), str(gradient.values))
-    return None if gradient is None else str(gradient)
+        return GradientSlice(name_of(gradient.indices), name_of(gradient.values))
+    return None if gradient is None else name_of(gradient)
 
 
 class Answer(msgspec.Struct, frozen=True, gc=False):
@@ -175,24 +175,19 @@ def _listed(given: Any, one: Any, none: list[Any]) -> list[Any] | None:
 def _check_parts(
     operators: Sequence[Any], g_input: Sequence[Any], op: Operator, index: int, known: OperatorType
 ) -> None:
-    """Refuse what is neither an operator nor a gradient."""
+    """Refuse what is neither an operator nor a gradient, and an operator whose type or outputs cannot be names."""
     for made in operators:
         if not isinstance(made, Operator):
             raise _failed(op, index, known, f"returned {made!r} among its operators")
-        _check_names(made, op, index, known)
+        try:
+            check_name(made.type, "type")
+            for name in made.outputs:  # what it reads is checked for its scope
+                check_name(name, "output")
+        except NetError as error:
+            raise _failed(op, index, known, f"made an operator that cannot be ({error.message})") from error
     for gradient in g_input:
         if not (gradient is None or isinstance(gradient, (str, GradientSlice))):
             raise _failed(op, index, known, f"returned {gradient!r} as a gradient")
-
-
-def _check_names(made: Operator, op: Operator, index: int, known: OperatorType) -> None:
-    """Refuse a type or outputs that cannot be names; what `made` reads is checked for its scope."""
-    try:
-        check_name(made.type, "type")
-        for name in made.outputs:
-            check_name(name, "output")
-    except NetError as error:
-        raise _failed(op, index, known, f"made an operator that cannot be ({error.message})") from error
 
 
 def _wrong_arity(op: Operator, index: int, slots: Slots) -> GradientError:
@@ -247,7 +242,7 @@ def settled(answer: Answer, ssa: Ssa[V], names: GradientNames) -> tuple[list[Ope
                 conflicts[name] = names.fresh(name)
     if not conflicts:
         return operators, g_input
-    return _with_names(operators, conflicts), [_renamed(gradient, conflicts) for gradient in g_input]
+    return _renamed(operators, conflicts), [with_names(g, lambda name: conflicts.get(name, name)) for g in g_input]
 
 
 def _read_after_write(operators: Sequence[Operator]) -> set[str]:
@@ -269,7 +264,7 @@ def _target(name: str, ssa: Ssa[V], g_input: Sequence[Gradient | None]) -> V | N
     return next((ssa.reads[slot] for slot, gradient in enumerate(g_input) if name in parts_of(gradient)), None)
 
 
-def _with_names(operators: list[Operator], names: dict[str, str]) -> list[Operator]:
+def _renamed(operators: list[Operator], names: dict[str, str]) -> list[Operator]:
     """The operators with outputs renamed, and the inputs that read those outputs with them."""
     written: set[str] = set()
     made = []
@@ -282,12 +277,6 @@ def _with_names(operators: list[Operator], names: dict[str, str]) -> list[Operat
         else:
             made.append(msgspec.structs.replace(op, inputs=inputs, outputs=outputs))
     return made
-
-
-def _renamed(gradient: Gradient | None, names: dict[str, str]) -> Gradient | None:
-    if isinstance(gradient, GradientSlice):
-        return GradientSlice(names.get(gradient.indices, gradient.indices), names.get(gradient.values, gradient.values))
-    return None if gradient is None else names.get(gradient, gradient)
 
 
 def written(

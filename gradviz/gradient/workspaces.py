@@ -32,7 +32,7 @@ def forward_do(op: Operator, index: int) -> Do:
 def attempt_do(nesting: Nesting, do: Do, arriving: Iterable[str], way: tuple[str, ...] = ("net",)) -> Attempt:
     """The backward pass of the net of `do`, from gradients of the inner blobs `arriving`."""
     seeds = {inner: inner + INNER_GRADIENT for inner in arriving}
-    return nesting.attempt(way, seeds, leaving=do.initial, initial=do.initial, keeps_versions=True)
+    return nesting.attempt(way, seeds, workspace=do.initial)
 
 
 def check_reuse(op: Operator, nesting: Nesting, do: Do, ir: "IR") -> None:

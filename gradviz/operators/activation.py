@@ -10,7 +10,7 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
-from .gradients import Steps, gradient_of, pointwise, second_derivative
+from .gradients import Steps, gradient_of, pointwise
 from .inference import as_matrix, canonical_axis, chosen, elementwise, like_forward, misfit, result_dtype
 from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, operator, register_gradient
 
@@ -70,7 +70,6 @@ def softmax(op: Operator, x: Array) -> Array:
     infer=rows,
 )
 def softmax_gradient(op: Operator, y: Array, dy: Array) -> Array:
-    """Gradient of Softmax from its output."""
     axis = op.args.get("axis", 1)
     y2, dy2 = as_matrix(y, axis), as_matrix(dy, axis)
     return (y2 * (dy2 - (dy2 * y2).sum(axis=1, keepdims=True))).reshape(y.shape)
@@ -105,7 +104,6 @@ def log_softmax(op: Operator, x: Array) -> Array:
     "LogSoftmax", "y, dy -> dx", "∂dyᵢⱼ = ∂dxᵢⱼ - Σₖ ∂dxᵢₖ exp yᵢₖ, ∂yᵢⱼ = -∂dxᵢⱼ exp yᵢⱼ · Σₖ dyᵢₖ", infer=rows
 )
 def log_softmax_gradient(op: Operator, y: Array, dy: Array) -> Array:
-    """Gradient of LogSoftmax from its output."""
     axis = op.args.get("axis", 1)
     y2, dy2 = as_matrix(y, axis), as_matrix(dy, axis)
     return (dy2 - np.exp(y2) * dy2.sum(axis=1, keepdims=True)).reshape(y.shape)
@@ -146,29 +144,26 @@ pointwise(
 )
 
 
-@operator(
+def elu_bend(do: Steps, both: str, y: str) -> str:
+    return do("Sub", both, do("ReluGradient", y, both))
+
+
+pointwise(
     "Elu",
-    "x -> y",
-    "y = x where x > 0, else alpha · (eˣ - 1)",
-    "dx = dy where y > 0, else dy · (y + alpha)",
+    "Rectifier that bends negative elements towards -alpha. Source: Clevert, Unterthiner, Hochreiter (2016).",
+    (
+        "y = x where x > 0, else alpha · (eˣ - 1)",
+        lambda op, x: np.where(x > 0, x, np.expm1(np.minimum(x, 0)) * op.args.get("alpha", 1.0)),
+    ),
+    (
+        "dx = dy where y > 0, else dy · (y + alpha)",
+        "y, dy",
+        lambda op, y, dy: np.where(y > 0, dy, dy * (y + op.args.get("alpha", 1.0))),
+    ),
+    ("∂y = ∂dx · dy where y ≤ 0, else 0", elu_bend),
     infer=at_least_zero("alpha", 1.0),
     args={"alpha": 1.0},
 )
-def elu(op: Operator, x: Array) -> Array:
-    """Rectifier that bends negative elements towards -alpha. Source: Clevert, Unterthiner, Hochreiter (2016)."""
-    return np.where(x > 0, x, np.expm1(np.minimum(x, 0)) * op.args.get("alpha", 1.0))
-
-
-@gradient_of(
-    "Elu",
-    "y, dy -> dx",
-    "∂dy = ∂dx where y > 0, else ∂dx · (y + alpha); ∂y = ∂dx · dy where y ≤ 0, else 0",
-    infer=elementwise,
-)
-def elu_gradient(op: Operator, y: Array, dy: Array) -> Array:
-    """Gradient of Elu from its output."""
-    return np.where(y > 0, dy, dy * (y + op.args.get("alpha", 1.0)))
-
 
 SELU_ARGS: dict[str, Any] = {"alpha": 1.6732632423543772848170429916717, "scale": 1.0507009873554804934193349852946}
 
@@ -178,37 +173,25 @@ def selu_args(op: Operator) -> tuple[float, float]:
     return op.args.get("alpha", SELU_ARGS["alpha"]), op.args.get("scale", SELU_ARGS["scale"])
 
 
-@operator(
-    "Selu",
-    "x -> y",
-    "y = scale · (x where x > 0, else alpha · (eˣ - 1))",
-    "dx = scale · dy where y > 0, else dy · (y + scale · alpha)",
-    infer=at_least_zero("alpha", SELU_ARGS["alpha"]),
-    args=SELU_ARGS,
-)
 def selu(op: Operator, x: Array) -> Array:
-    """Elu in the scale that keeps mean 0 and variance 1. Source: Klambauer et al., Self-normalizing networks (2017)."""
     alpha, scale = selu_args(op)
     return np.where(x > 0, x, np.expm1(np.minimum(x, 0)) * alpha) * scale
 
 
-@gradient_of(
-    "Selu",
-    "y, dy -> dx",
-    "∂dy = scale · ∂dx where y > 0, else ∂dx · (y + scale · alpha); ∂y = ∂dx · dy where y ≤ 0, else 0",
-    infer=elementwise,
-)
 def selu_gradient(op: Operator, y: Array, dy: Array) -> Array:
-    """Gradient of Selu from its output."""
     alpha, scale = selu_args(op)
     return np.where(y > 0, dy * scale, dy * (y + alpha * scale))
 
 
-@second_derivative("Elu")
-@second_derivative("Selu")
-def elu_bend(do: Steps, both: str, y: str) -> str:
-    return do("Sub", both, do("ReluGradient", y, both))
-
+pointwise(
+    "Selu",
+    "Elu in the scale that keeps mean 0 and variance 1. Source: Klambauer et al., Self-normalizing networks (2017).",
+    ("y = scale · (x where x > 0, else alpha · (eˣ - 1))", selu),
+    ("dx = scale · dy where y > 0, else dy · (y + scale · alpha)", "y, dy", selu_gradient),
+    ("∂y = ∂dx · dy where y ≤ 0, else 0", elu_bend),
+    infer=at_least_zero("alpha", SELU_ARGS["alpha"]),
+    args=SELU_ARGS,
+)
 
 pointwise(
     "ThresholdedRelu",

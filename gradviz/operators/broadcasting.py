@@ -11,7 +11,7 @@ import numpy as np
 from ..program import Operator
 from .arguments import bad_argument
 from .gradients import Steps, gradient_of, op_gradient, shape_source
-from .inference import broadcast, like_forward, misfit, need_floats, result_dtype
+from .inference import like_forward, misfit, need_floats, result_dtype
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 ARGS: dict[str, Any] = {"broadcast": 0, "axis": -1, "axis_str": "", "order": "NCHW"}
@@ -45,26 +45,28 @@ def laid_along(op: Operator, x: tuple[int, ...], y: tuple[int, ...]) -> tuple[in
 
 def pair(op: Operator, x: ArraySpec, y: ArraySpec) -> ArraySpec:
     """Inference of an operator of two arrays that broadcast; in place it must keep the shape."""
-    spec = together(op, x, y)
-    for name, given in zip(op.inputs, (x, y), strict=True):
-        if given.shape != spec.shape and name == op.outputs[0]:
-            raise misfit(
-                f"in place it would change {name} from shape {given.shape} to {spec.shape}.",
-                "Write to a blob of another name.",
-            )
-    return spec
-
-
-def together(op: Operator, x: ArraySpec, y: ArraySpec) -> ArraySpec:
-    """What x and y broadcast to."""
+    dtype = result_dtype(x, y)
     if x.shape == y.shape and not op.args:
-        return ArraySpec(x.shape, result_dtype(x, y))
-    spec = broadcast(op, x, ArraySpec(laid_along(op, x.shape, y.shape), y.dtype))
-    if op.args.get("broadcast", 0) and spec.shape != x.shape:
+        return ArraySpec(x.shape, dtype)
+    laid = laid_along(op, x.shape, y.shape)
+    try:
+        shape = np.broadcast_shapes(x.shape, laid)
+    except ValueError:
+        raise misfit(
+            f"shapes {x.shape} and {laid} do not broadcast.",
+            "Make the trailing dimensions equal, or 1 where they should stretch.",
+        ) from None
+    if op.args.get("broadcast", 0) and shape != x.shape:
         raise misfit(
             f"y of shape {y.shape} does not fit along x of shape {x.shape}.", "With broadcast=1 only y stretches."
         )
-    return spec
+    for name, given in zip(op.inputs, (x, y), strict=True):
+        if given.shape != shape and name == op.outputs[0]:
+            raise misfit(
+                f"in place it would change {name} from shape {given.shape} to {shape}.",
+                "Write to a blob of another name.",
+            )
+    return ArraySpec(shape, dtype)
 
 
 def quotient(op: Operator, x: ArraySpec, y: ArraySpec) -> ArraySpec:

@@ -15,6 +15,7 @@ from .inference import described, elementwise, like_forward, misfit, need_floats
 from .normalization import second_formula, through_standardization
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, operator
 
+CHANNEL_FIRST = "dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - avg(g) - x̂ avg(g x̂)) inv_std"
 CHANNEL_SECOND = second_formula("r = inv_std, x̂ = r (x - mean)")
 LRN_SCALE = "scale = bias + alpha / size · Σ x², Σ over the size channels around each"
 
@@ -78,7 +79,7 @@ def instance_spec(op: Operator, x: ArraySpec, scale: ArraySpec, bias: ArraySpec)
     "InstanceNorm",
     "x, scale, bias -> y, mean?, inv_std?",
     "y = scale x̂ + bias, x̂ = (x - mean) inv_std, inv_std = 1 / √(var(x) + epsilon), by image and channel",
-    "dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - avg(g) - x̂ avg(g x̂)) inv_std",
+    CHANNEL_FIRST,
     infer=instance_spec,
     args={"epsilon": 1e-5, "order": "NCHW"},
 )
@@ -100,8 +101,7 @@ def instance_statistics(op: Operator, x: Array) -> tuple[Array, Array]:
 @gradient_of(
     "InstanceNorm",
     "x, scale, bias, dy, mean?, inv_std? -> dx, dscale, dbias",
-    formula="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - avg(g) - x̂ avg(g x̂)) inv_std, "
-    "x̂ = (x - mean) inv_std",
+    formula=f"{CHANNEL_FIRST}, x̂ = (x - mean) inv_std",
     derivative=CHANNEL_SECOND,
     infer=like_forward("dx: x scale dy; dscale: x dy; dbias: dy"),
 )
@@ -194,7 +194,7 @@ def group_spec(op: Operator, x: ArraySpec, scale: ArraySpec, bias: ArraySpec) ->
     "GroupNorm",
     "x, scale, bias -> y, mean?, inv_std?",
     "y = scale x̂ + bias, x̂ = (x - mean) inv_std, inv_std = 1 / √(var(x) + epsilon), by image and group of channels",
-    "dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - avg(g) - x̂ avg(g x̂)) inv_std",
+    CHANNEL_FIRST,
     infer=group_spec,
     args={"group": 32, "epsilon": 1e-5, "order": "NCHW", "is_test": 0},
 )
@@ -223,8 +223,7 @@ def group_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 @gradient_of(
     "GroupNorm",
     "dy, x, scale, bias, mean, inv_std -> dx, dscale, dbias",
-    formula="dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - avg(g) - x̂ avg(g x̂)) inv_std, "
-    "x̂ = (x - mean) inv_std",
+    formula=f"{CHANNEL_FIRST}, x̂ = (x - mean) inv_std",
     derivative=CHANNEL_SECOND,
     infer=like_forward("dx: x scale dy; dscale: x dy; dbias: dy"),
     rule=group_norm_rule,

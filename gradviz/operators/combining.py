@@ -85,7 +85,6 @@ def mean(op: Operator, *xs: Array) -> Array:
     "Mean", "dy -> dx, dxs...", "∂dy = Σᵢ ∂dxᵢ / n", infer=lambda op, dy: (elementwise(op, dy),) * len(op.outputs)
 )
 def mean_gradient(op: Operator, dy: Array) -> Arrays:
-    """Gradients of Mean, as many as it has outputs."""
     return (dy / len(op.outputs),) * len(op.outputs)
 
 
@@ -135,8 +134,7 @@ def weighted_sum_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 @gradient_of(
     "WeightedSum",
     "dy, x, w, more... -> dx, more...",
-    formula="dxᵢ = wᵢ · dy; with grad_on_w also dwᵢ = Σ dy · xᵢ",
-    derivative="∂dy = Σᵢ (wᵢ · ∂dxᵢ + ∂dwᵢ · xᵢ); with grad_on_w ∂xᵢ = ∂dwᵢ · dy, ∂wᵢ = Σ dy · ∂dxᵢ",
+    "∂dy = Σᵢ (wᵢ · ∂dxᵢ + ∂dwᵢ · xᵢ); with grad_on_w ∂xᵢ = ∂dwᵢ · dy, ∂wᵢ = Σ dy · ∂dxᵢ",
     infer=weighted_gradient_spec,
     rule=weighted_sum_rule,
 )
@@ -215,17 +213,12 @@ def reduce_tail_sum_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return do.answer(do("RowMul", do.fill(op.inputs[0], 1.0), g_output[0]))
 
 
-def need_one_a_column(op: Operator, x: ArraySpec, *vectors: ArraySpec) -> None:
-    """Raise unless each vector has one number for each column of x seen as a matrix."""
-    _, columns = matrix_shape(x.shape, op.args.get("axis", 1))
-    for vector in vectors:
-        if vector.shape != (columns,):
-            raise misfit(f"a and b need one number a column of x {x.shape}, ({columns},); got {described(vector)}.")
-
-
 def elementwise_linear_spec(op: Operator, x: ArraySpec, a: ArraySpec, b: ArraySpec) -> ArraySpec:
     need_floats(op, (x, a, b))
-    need_one_a_column(op, x, a, b)
+    _, columns = matrix_shape(x.shape, op.args.get("axis", 1))
+    for vector in (a, b):
+        if vector.shape != (columns,):
+            raise misfit(f"a and b need one number a column of x {x.shape}, ({columns},); got {described(vector)}.")
     return ArraySpec(x.shape, result_dtype(x, a, b))
 
 

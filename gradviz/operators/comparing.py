@@ -10,7 +10,7 @@ import numpy as np
 from ..program import Operator
 from .broadcasting import ARGS, pair, y_along
 from .gradients import Steps, gradient_of
-from .inference import by_rows, described, like_forward, misfit, result_dtype, same_shape, slot
+from .inference import by_rows, described, like_forward, misfit, same_shape, slot
 from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, operator, register_gradient
 
 BOOL = np.dtype(np.bool_)
@@ -80,20 +80,15 @@ def is_by_rows(op: Operator) -> bool:
     return op.type == "Conditional" or bool(op.args.get("broadcast_on_rows", 0))
 
 
-def check_condition(op: Operator, condition: ArraySpec, x: ArraySpec) -> None:
-    """Raise unless the condition has one truth value for each element of x, or each row."""
+def where_spec(op: Operator, condition: ArraySpec, x: ArraySpec, y: ArraySpec) -> ArraySpec:
+    spec = same_shape(op, x, y)
     need_truths(op, condition, 0)
     rows = is_by_rows(op)
     wanted = x.shape[:1] if rows else x.shape
     if condition.shape != wanted or (rows and not x.shape):
         each = "row" if rows else "element"
         raise misfit(f"the condition needs one truth value for each {each} of {x.shape}; got {condition.shape}.")
-
-
-def where_spec(op: Operator, condition: ArraySpec, x: ArraySpec, y: ArraySpec) -> ArraySpec:
-    shape = same_shape(op, x, y).shape
-    check_condition(op, condition, x)
-    return ArraySpec(shape, result_dtype(x, y))
+    return spec
 
 
 def conditions(op: Operator, condition: Array, like: Array) -> Array:
@@ -101,6 +96,15 @@ def conditions(op: Operator, condition: Array, like: Array) -> Array:
     return by_rows(condition, like) if is_by_rows(op) else condition
 
 
+@operator(
+    "Conditional",
+    "condition, x, y -> z",
+    "zᵢ = xᵢ where conditionᵢ, else yᵢ",
+    "0: no gradient passes here",
+    infer=where_spec,
+    constant=True,
+    doc="Each row from x or y, a constant for the gradient; Where with `broadcast_on_rows` lets it pass.",
+)
 @operator(
     "Where",
     "condition, x, y -> z",
@@ -130,16 +134,3 @@ def where_gradient(op: Operator, condition: Array, dz: Array) -> tuple[Array, Ar
 def where_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     do, (condition, dz) = Steps(op), op.inputs
     return do.answer(None, do("Where", condition, *do.or_zeros(g_output, [dz, dz]), **op.args))
-
-
-@operator(
-    "Conditional",
-    "condition, x, y -> z",
-    "zᵢ = xᵢ where conditionᵢ, else yᵢ",
-    "0: no gradient passes here",
-    infer=where_spec,
-    constant=True,
-)
-def conditional(op: Operator, condition: Array, x: Array, y: Array) -> Array:
-    """Each row from x or y, a constant for the gradient; Where with `broadcast_on_rows` lets it pass."""
-    return np.where(conditions(op, condition, x), x, y)

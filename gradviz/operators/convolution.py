@@ -231,17 +231,12 @@ def add_bias(maps: Array, bias: Array | None) -> Array:
 
 
 def gradients_asked(op: Operator) -> tuple[bool, bool]:
-    """Whether a gradient operator gives that of the bias, and that of x."""
-    has_bias = not op.args.get("no_bias", 0)
-    return has_bias, len(op.outputs) == 2 + has_bias
-
-
-def check_outputs(op: Operator) -> None:
-    """Raise unless a gradient operator has the outputs that go with its arguments."""
+    """Whether a gradient operator gives that of the bias, and that of x; raises where its arguments say otherwise."""
     with_bias = not op.args.get("no_bias", 0)
     if len(op.outputs) not in (1 + with_bias, 2 + with_bias):
         wanted = "dw, db and perhaps dx" if with_bias else "dw and perhaps dx"
         raise misfit(f"{len(op.outputs)} outputs do not go with no_bias={int(not with_bias)}; they are {wanted}.")
+    return with_bias, len(op.outputs) == 2 + with_bias
 
 
 def layer_of(op: Operator, x: Sizes, w: Sizes) -> tuple[Convolution, Sizes, int]:
@@ -289,12 +284,11 @@ def conv(op: Operator, x: Array, w: Array, b: Array | None = None) -> Array:
 def conv_gradient_spec(op: Operator, x: ArraySpec, w: ArraySpec, dy: ArraySpec) -> Specs:
     """Inference of the gradients of w, b and x that are asked for."""
     need_floats(op, (x, w, dy))
-    check_outputs(op)
+    with_bias, with_x = gradients_asked(op)
     _, sizes, channels = layer_of(op, x.shape, w.shape)
     need_shape("dy", dy, shape_of_images(op, x.shape[0], sizes, channels), "of y")
     dw, db = ArraySpec(w.shape, result_dtype(dy, x)), ArraySpec((channels,), dy.dtype)
-    dx, (with_bias, with_x) = ArraySpec(x.shape, result_dtype(dy, w)), gradients_asked(op)
-    return (dw, *[db] * with_bias, *[dx] * with_x)
+    return (dw, *[db] * with_bias, *[ArraySpec(x.shape, result_dtype(dy, w))] * with_x)
 
 
 FILTERS_SECOND = (

@@ -107,6 +107,14 @@ def row_means(x: Array) -> Array:
 
 
 @operator(
+    "WeightedSigmoidCrossEntropyWithLogits",
+    "x, targets, weights -> y",
+    "yᵢ = -Σⱼ weights (targets ln σ(x) + (1 - targets) ln σ(-x))ᵢⱼ / n; 0 · ln 0 = 0",
+    "dxᵢⱼ = dyᵢ weightsᵢⱼ (σ(xᵢⱼ) - targetsᵢⱼ) / n",
+    infer=logits_spec,
+    doc="SigmoidCrossEntropyWithLogits with each term times its weight. x, targets, weights: (..., n) -> y: (...).",
+)
+@operator(
     "SigmoidCrossEntropyWithLogits",
     "x, targets -> y",
     "yᵢ = -Σⱼ (targets ln σ(x) + (1 - targets) ln σ(-x))ᵢⱼ / n; 0 · ln 0 = 0",
@@ -114,34 +122,14 @@ def row_means(x: Array) -> Array:
     infer=logits_spec,
     args={"log_D_trick": 0, "unjoined_lr_loss": 0},
 )
-def sigmoid_cross_entropy(op: Operator, x: Array, targets: Array) -> Array:
+def sigmoid_cross_entropy(op: Operator, x: Array, targets: Array, weights: Array | None = None) -> Array:
     """Mean cross entropy over the last dimension, of size n. x, targets: (..., n) -> y: (...).
 
     With log_D_trick=1 the logarithm of the probability is weighted by 2 t - 1; with unjoined_lr_loss=1 a positive
     target brings x itself.
     """
-    return -row_means(likelihood(op, x, targets))
-
-
-@operator(
-    "WeightedSigmoidCrossEntropyWithLogits",
-    "x, targets, weights -> y",
-    "yᵢ = -Σⱼ weights (targets ln σ(x) + (1 - targets) ln σ(-x))ᵢⱼ / n; 0 · ln 0 = 0",
-    "dxᵢⱼ = dyᵢ weightsᵢⱼ (σ(xᵢⱼ) - targetsᵢⱼ) / n",
-    infer=logits_spec,
-)
-def weighted_sigmoid_cross_entropy(op: Operator, x: Array, targets: Array, weights: Array) -> Array:
-    """SigmoidCrossEntropyWithLogits with each term times its weight. x, targets, weights: (..., n) -> y: (...)."""
-    return -row_means(weighed(weights, likelihood(op, x, targets)))
-
-
-@gradient_of(
-    "SigmoidCrossEntropyWithLogits",
-    "dy, x, targets -> dx",
-    "∂dyᵢ = Σⱼ ∂dxᵢⱼ (σ(xᵢⱼ) - targetsᵢⱼ) / n, ∂xᵢⱼ = dyᵢ ∂dxᵢⱼ σ'(xᵢⱼ) / n",
-)
-def sigmoid_cross_entropy_gradient(op: Operator, dy: Array, x: Array, targets: Array) -> Array:
-    return -per_element(dy, x) * likelihood_slope(op, x, targets)
+    terms = likelihood(op, x, targets)
+    return -row_means(terms if weights is None else weighed(weights, terms))
 
 
 @gradient_of(
@@ -149,8 +137,16 @@ def sigmoid_cross_entropy_gradient(op: Operator, dy: Array, x: Array, targets: A
     "dy, x, targets, weights -> dx",
     "∂dyᵢ = Σⱼ ∂dxᵢⱼ weightsᵢⱼ (σ(xᵢⱼ) - targetsᵢⱼ) / n, ∂xᵢⱼ = dyᵢ ∂dxᵢⱼ weightsᵢⱼ σ'(xᵢⱼ) / n",
 )
-def weighted_sigmoid_cross_entropy_gradient(op: Operator, dy: Array, x: Array, targets: Array, weights: Array) -> Array:
-    return -per_element(dy, x) * weights * (targets - logistic(x))
+@gradient_of(
+    "SigmoidCrossEntropyWithLogits",
+    "dy, x, targets -> dx",
+    "∂dyᵢ = Σⱼ ∂dxᵢⱼ (σ(xᵢⱼ) - targetsᵢⱼ) / n, ∂xᵢⱼ = dyᵢ ∂dxᵢⱼ σ'(xᵢⱼ) / n",
+)
+def sigmoid_cross_entropy_gradient(
+    op: Operator, dy: Array, x: Array, targets: Array, weights: Array | None = None
+) -> Array:
+    share = -per_element(dy, x) if weights is None else -per_element(dy, x) * weights
+    return share * likelihood_slope(op, x, targets)
 
 
 def per_element(dy: Array, x: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Arrays made from nothing, of one value, at random, with a pattern; and StopGradient, which gradients do not pass.
+"""Arrays made from nothing: of one value, at random, with a pattern.
 
 Random numbers are the same at every run: a function of the argument `seed` (default 0) and of the name of the output.
 """
@@ -11,7 +11,7 @@ import numpy as np
 
 from ..program import Operator, RunError
 from .arguments import bad_argument
-from .inference import like_first, misfit, need_integers
+from .inference import misfit, need_integers
 from .randomness import SEED_ARGS, normal, uniform
 from .registry import Array, ArraySpec, operator
 
@@ -71,10 +71,8 @@ def fill_spec(op: Operator, like: ArraySpec | None = None, value: ArraySpec | No
     """Inference of ConstantFill; None where the shape is data."""
     if value is not None and np.prod(value.shape, dtype=int) != 1:
         raise misfit(f"value must have one element, got shape {value.shape}.")
-    if like is None:
-        return ArraySpec(fill_shape(op, None), fill_dtype(op, None))
-    if not op.args.get("input_as_shape", 0):
-        return ArraySpec(fill_shape(op, like.shape), fill_dtype(op, like.dtype))
+    if like is None or not op.args.get("input_as_shape", 0):
+        return wanted(op, like)
     need_integers(like, "the shape must be integers (n,)", ndim=1)
     fill_dtype(op, None)
     return None
@@ -108,12 +106,6 @@ def constant_fill(op: Operator, like: Array | None = None, value: Array | None =
     y = np.empty(*wanted(op, like), like=like)
     np.copyto(y, number, casting="unsafe")
     return y
-
-
-@operator("StopGradient", "x -> y", "y = x", "0: no gradient passes here", infer=like_first, constant=True)
-def stop_gradient(op: Operator, x: Array) -> Array:
-    """x unchanged, a constant for the gradient."""
-    return x
 
 
 fill = partial(operator, derivative="0: y does not depend on values", constant=True)

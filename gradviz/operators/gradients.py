@@ -295,24 +295,19 @@ def _places(reads: Slots, makes: Slots, mark: str) -> Callable[[str, int, int], 
     return places
 
 
-def second_derivative(type: str) -> Callable[[Bend], Bend]:
-    """Define the rule of ``<type>Gradient`` around the function that tells how the slope changes."""
-    slots = definition_of(f"{type}Gradient")[0].names
+def _rule_by_bend(slots: Sequence[str], bend: Bend) -> Rule:
+    """The rule of a gradient operator with these slots, of whose slope `bend` tells how it changes."""
 
-    def define(bend: Bend) -> Bend:
-        @wraps(bend)
-        def rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-            do, blobs = Steps(op), dict(zip(slots, op.inputs, strict=True))
-            of_dy = do(op.type, *(blobs | {"dy": g_output[0]}).values(), **op.args)
-            both = do("Mul", g_output[0], blobs.pop("dy"))
-            bent = bend(do, both, **blobs)
-            gradients = {"dy": of_dy, **(dict.fromkeys(blobs, bent) if isinstance(bent, str) else bent)}
-            return do.answer(*(gradients.get(slot) for slot in slots))
+    @wraps(bend)
+    def rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+        do, blobs = Steps(op), dict(zip(slots, op.inputs, strict=True))
+        of_dy = do(op.type, *(blobs | {"dy": g_output[0]}).values(), **op.args)
+        both = do("Mul", g_output[0], blobs.pop("dy"))
+        bent = bend(do, both, **blobs)
+        gradients = {"dy": of_dy, **(dict.fromkeys(blobs, bent) if isinstance(bent, str) else bent)}
+        return do.answer(*(gradients.get(slot) for slot in slots))
 
-        register_gradient(f"{type}Gradient")(rule)
-        return bend
-
-    return define
+    return rule
 
 
 def pointwise(
@@ -326,16 +321,16 @@ def pointwise(
     args: Mapping[str, Any] | None = None,
     note: str = "",
 ) -> None:
-    """Define a function of each element y = f(x), its gradient, and the gradient of that, an expression each.
+    """Define a function of each element y = f(x), its gradient, and the gradient of that.
 
     Args:
         value: ``y = f(x)`` as text and as a kernel.
         slope: ``dx = dy · s`` as text, the slots that it reads, and as a kernel.
-        bend: the gradient of x or y as text, and as `second_derivative` has it; None: f is made of straight lines.
+        bend: the gradients of x and y as text, and as `Bend` has them; None: f is made of straight lines.
         note: what dx is where f has no slope, as ``0 at the corner``.
     """
     (formula, kernel), (derivative, reads, gradient) = value, slope
-    is_of_output = "y" in reads.split(", ")
+    slots = reads.split(", ")
     operator(type, "x -> y", formula, derivative, infer=infer, args=args, doc=doc)(kernel)
     gradient_of(
         type,
@@ -343,7 +338,7 @@ def pointwise(
         "∂dy" + derivative.removeprefix("dx").replace("dy", "∂dx") + (f", {bend[0]}" if bend else ""),
         infer=elementwise,
         second=None if bend else by(f"{type}Gradient", reads.replace("dy", "∂dx") + " -> ∂dy"),
-        doc=f"Gradient of {type}{' from its output' if is_of_output else ''}{note and '; '}{note}.",
+        doc=f"Gradient of {type}{'' if 'x' in slots else ' from its output'}{note and '; '}{note}.",
     )(gradient)
     if bend:
-        second_derivative(type)(bend[1])
+        register_gradient(f"{type}Gradient")(_rule_by_bend(slots, bend[1]))

@@ -44,18 +44,6 @@ def same_shape(op: Operator, *specs: ArraySpec) -> ArraySpec:
     return ArraySpec(first.shape, result_dtype(*specs))
 
 
-def broadcast(op: Operator, *specs: ArraySpec) -> ArraySpec:
-    """One output of the inputs' broadcast shape (numpy's rules) and common dtype."""
-    try:
-        shape = np.broadcast_shapes(*(spec.shape for spec in specs))
-    except ValueError:
-        shapes = " and ".join(str(spec.shape) for spec in specs)
-        raise misfit(
-            f"shapes {shapes} do not broadcast.", "Make the trailing dimensions equal, or 1 where they should stretch."
-        ) from None
-    return ArraySpec(shape, result_dtype(*specs))
-
-
 def result_dtype(*specs: ArraySpec) -> np.dtype[Any]:
     """The dtype that numpy computes in when these meet."""
     first = specs[0].dtype

@@ -58,16 +58,11 @@ def counted(lengths: Array, seen: Array, axis: int, least: int = 0) -> Array:
     return places[:, None] < lengths if axis == 0 else places < lengths[:, None]
 
 
-def check_lengths(op: Operator, x: ArraySpec, lengths: ArraySpec) -> None:
-    """Raise unless `lengths` are integers, one for each element that stays."""
-    stay = prod(cut(op, x.shape)[0])
-    need_integers(lengths, f"lengths must be integers ({stay},), one for each result", (stay,))
-
-
 def side_spec(op: Operator, x: ArraySpec, lengths: ArraySpec | None = None) -> ArraySpec:
+    stay = cut(op, x.shape)[0]
     if lengths is not None:
-        check_lengths(op, x, lengths)
-    return ArraySpec(cut(op, x.shape)[0], x.dtype)
+        need_integers(lengths, f"lengths must be integers ({prod(stay)},), one for each result", (prod(stay),))
+    return ArraySpec(stay, x.dtype)
 
 
 def float_side_spec(op: Operator, x: ArraySpec, lengths: ArraySpec | None = None) -> ArraySpec:
@@ -173,12 +168,10 @@ def max_side(op: Operator, x: Array, lengths: Array | None = None) -> Array:
     gradient_of,
     "Reduce{}Max",
     "dy, x, y, lengths? -> dx",
-    formula="dxᵢ = dy where xᵢ = y",
-    derivative="∂dy = Σᵢ ∂dxᵢ where xᵢ = y, equal ones by their share",
+    "∂dy = Σᵢ ∂dxᵢ where xᵢ = y, equal ones by their share",
     infer=like_forward("dy", integers="lengths"),
 )
 def max_side_gradient(op: Operator, dy: Array, x: Array, y: Array, lengths: Array | None = None) -> Array:
-    """Gradient of ReduceFrontMax and ReduceBackMax; equal elements share it equally."""
     seen, axis = as_seen(op, x)
     among = None if lengths is None else counted(lengths, seen, axis, least=1)
     return shared(column(op, dy), seen, column(op, y), (axis,), among).reshape(x.shape)
@@ -229,19 +222,16 @@ def line_max(op: Operator, x: Array) -> Array:
 @gradient_of(
     "RowwiseMax",
     "x, y, dy -> dx",
-    formula="dxᵢⱼ = dyᵢ where xᵢⱼ = yᵢ",
-    derivative="∂dyᵢ = Σⱼ ∂dxᵢⱼ where xᵢⱼ = yᵢ, equal ones by their share",
+    "∂dyᵢ = Σⱼ ∂dxᵢⱼ where xᵢⱼ = yᵢ, equal ones by their share",
     infer=like_forward("dy"),
 )
 @gradient_of(
     "ColwiseMax",
     "x, y, dy -> dx",
-    formula="dxᵢⱼ = dyⱼ where xᵢⱼ = yⱼ",
-    derivative="∂dyⱼ = Σᵢ ∂dxᵢⱼ where xᵢⱼ = yⱼ, equal ones by their share",
+    "∂dyⱼ = Σᵢ ∂dxᵢⱼ where xᵢⱼ = yⱼ, equal ones by their share",
     infer=like_forward("dy"),
 )
 def line_max_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
-    """Gradient of RowwiseMax and ColwiseMax; equal elements share it equally."""
     axis = line_axis(op)
     return shared(np.expand_dims(dy, axis), x, np.expand_dims(y, axis), (axis,))
 

@@ -289,7 +289,6 @@ def rms_norm(op: Operator, x: Array, scale: Array, bias: Array) -> tuple[Array, 
     infer=like_forward("dx: x scale dy inv_rms; dscale: x dy inv_rms; dbias: dy", bias="scale"),
 )
 def rms_norm_gradient(op: Operator, dy: Array, x: Array, scale: Array, inv_rms: Array) -> tuple[Array, Array, Array]:
-    """Gradients of RMSNorm's y."""
     x2, column = as_matrix(x, op.args.get("axis", 1)), inv_rms.reshape((-1, 1))
     dy2, x_hat = dy.reshape(x2.shape), x2 * column
     g = dy2 * scale.reshape(-1)

@@ -1,20 +1,40 @@
-"""Values that pass unchanged: Alias, NegateGradient, ZeroGradient, Print, NanCheck; in another dtype: Cast."""
+"""Values that pass unchanged, some to another device or no further; in another dtype: Cast."""
 
 from typing import Any
 
 import numpy as np
 
-from ..program import Operator, RunError
+from ..program import GradientSlice, Operator, RunError
+from ..program.crossing import TO_CPU, TO_GPU
+from ..program.operator import parts_of
 from .fill import asked_dtype
-from .gradients import by, gradient_of, op_gradient, shape_source
+from .gradients import by, gradient_name, gradient_of, gradient_operator, op_gradient, shape_source
 from .inference import like_first, misfit
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, operator, register_gradient
 
 
-@operator("Alias", "x -> y", "y = x", "dx = dy, passed through", infer=like_first)
-def alias(op: Operator, x: Array) -> Array:
-    """x under another name."""
-    return x
+def passing(type: str, doc: str, derivative: str = "dx = dy", signature: str = "x -> y", **about: Any) -> None:
+    """Define an operator that gives its first input as it is; see `operator`."""
+    operator(type, signature, "y = x", derivative, infer=like_first, doc=doc, **about)(lambda op, x, *_: x)
+
+
+passing("Alias", "x under another name.", "dx = dy, passed through")
+passing("Copy", "x under another name.")
+passing(
+    "CopyOnDeviceLike",
+    "x on the device of `like`; the executor brings all inputs of an operator to one device.",
+    signature="x, like -> y",
+)
+passing("CopyCPUToGPU", "x on the GPU that is the operator's device, by default the first one.")
+passing("CopyGPUToCPU", "x on the host; the operator's device says on which GPU it lies.")
+passing("EnsureDense", "x; its gradient is dense even where that of y is sparse.", "dx = dy, made dense")
+passing(
+    "NegateGradient",
+    "x unchanged; its gradient comes back with the other sign.",
+    "dx = -dy",
+    rule=by("Negative", "dy -> dx"),
+)
+passing("StopGradient", "x unchanged, a constant for the gradient.", "0: no gradient passes here", constant=True)
 
 
 @register_gradient("Alias")
@@ -22,10 +42,31 @@ def alias_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return [], [g_output[0]]
 
 
-@operator("NegateGradient", "x -> y", "y = x", "dx = -dy", infer=like_first, rule=by("Negative", "dy -> dx"))
-def negate_gradient(op: Operator, x: Array) -> Array:
-    """x unchanged; its gradient comes back with the other sign."""
-    return x
+@register_gradient("Copy")
+@register_gradient("CopyOnDeviceLike")
+def copy_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    return op_gradient(op, [g_output[0], shape_source(op, 0)], type="CopyOnDeviceLike")
+
+
+@register_gradient("CopyCPUToGPU")
+@register_gradient("CopyGPUToCPU")
+def crossing_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    back = TO_CPU if op.type == TO_GPU else TO_GPU
+    arriving = g_output[0]
+    if not isinstance(arriving, GradientSlice):
+        return op_gradient(op, [arriving], type=back)
+    name = gradient_name(op.inputs[0])
+    returned = GradientSlice(f"{name}_indices", f"{name}_values")
+    pairs = zip(parts_of(arriving), parts_of(returned), strict=True)
+    return [gradient_operator(op, back, [part], [made]) for part, made in pairs], [returned]
+
+
+@register_gradient("EnsureDense")
+def ensure_dense_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    dy = g_output[0]
+    if not isinstance(dy, GradientSlice):
+        return [], [dy]
+    return op_gradient(op, [dy.indices, dy.values, shape_source(op, 0)], type="SparseToDense")
 
 
 def nothing(op: Operator, x: ArraySpec) -> Specs:

@@ -85,7 +85,6 @@ def reduce_sum(op: Operator, x: Array) -> Array:
 
 @gradient_of("ReduceSum", "dy, x, y -> dx", "∂dy = Σ ∂dx", infer=like_forward("dy"), second=by("", "∂dx -> ∂dy"))
 def reduce_sum_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
-    """Gradient of ReduceSum: each summand gets that of the sum."""
     return filled(spread(op, dy, x), x)
 
 
@@ -104,7 +103,6 @@ def reduce_mean(op: Operator, x: Array) -> Array:
     second=by("", "∂dx -> ∂dy"),
 )
 def reduce_mean_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
-    """Gradient of ReduceMean: the same for each of the n elements of a mean."""
     return filled(spread(op, dy, x) / count(x, dy), x)
 
 
@@ -150,12 +148,10 @@ def shared(dy: Array, x: Array, y: Array, axes: tuple[int, ...], among: Array | 
     gradient_of,
     "Reduce{}",
     "dy, x, y -> dx",
-    formula="dx = dy where x = y",
-    derivative="∂dy = Σ ∂dx where x = y, equal ones by their share",
+    "∂dy = Σ ∂dx where x = y, equal ones by their share",
     infer=like_forward("dy"),
 )
 def reduce_extremum_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
-    """Gradient of ReduceMax and ReduceMin; equal elements share it equally."""
     return shared(spread(op, dy, x), x, spread(op, y, x), reduced_axes(op, x.shape))
 
 
@@ -183,7 +179,6 @@ def reduce_l2(op: Operator, x: Array) -> Array:
     "∂dy = Σ ∂dx · x / y, ∂x = dy · ∂dx / y, ∂y = -Σ ∂x · x / y, 0 where y = 0",
 )
 def reduce_l2_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
-    """Gradient of ReduceL2; 0 where the norm is 0."""
     return spread(op, np.where(y == 0, 0, dy / np.where(y == 0, 1, y)), x) * x
 
 

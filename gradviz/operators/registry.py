@@ -12,7 +12,7 @@ that are called ..._spec are the inference of what follows them.
     def averaged_loss_gradient(op, x, dloss):
         return np.full_like(x, dloss / x.size)
 
-Functions of each element that are one expression each are rows of a table, see `gradients.pointwise`.
+Functions of each element are rows of a table, see `gradients.pointwise`.
 """
 
 from __future__ import annotations

@@ -40,7 +40,6 @@ def expand_gradient_spec(op: Operator, dy: ArraySpec, x: ArraySpec) -> ArraySpec
 
 @gradient_of("Expand", "dy, x -> dx", "∂dy = ∂dx stretched", infer=expand_gradient_spec)
 def expand_gradient(op: Operator, dy: Array, x: Array) -> Array:
-    """Gradient of Expand, in the shape of x."""
     return sum_to(dy, x.shape)
 
 
@@ -50,14 +49,12 @@ def expand_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return do.answer(do("Expand", g_output[0], do("Shape", op.inputs[0])))
 
 
-def said(op: Operator, name: str, given: Array | None) -> int:
-    """A number from the input that overrides the argument `name`, or from that."""
-    return op.args.get(name, TILE_ARGS[name]) if given is None else int(given.reshape(()).tolist())
-
-
 def tile_counts(op: Operator, shape: tuple[int, ...], *given: Array) -> tuple[int, int]:
     """How many times, and along which axis counted from the front; by inputs for both where they are given."""
-    count, axis = (said(op, name, value) for name, value in zip_longest(TILE_ARGS, given))
+    count, axis = (
+        op.args.get(name, default) if value is None else int(value.reshape(()).tolist())
+        for (name, default), value in zip_longest(TILE_ARGS.items(), given)
+    )
     if count < 0:
         raise misfit(f"tiles={count} is no number of copies.", "Give 0 or more.")
     return count, canonical_axis(axis, shape)
@@ -122,7 +119,6 @@ def tile_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     second=by("", "∂dx, tiles, axis -> ∂dy"),
 )
 def tile_gradient(op: Operator, dy: Array, *given: Array) -> Array:
-    """Gradient of Tile: each copy gives back its part."""
     before, count, behind = untiled(dy.shape, *tile_counts(op, dy.shape, *given))
     return dy.reshape(*before, count, *behind).sum(axis=len(before))
 
@@ -181,7 +177,6 @@ def slice_(op: Operator, x: Array, *bounds: Array) -> Array:
     second=by("", "∂dx, starts, ends -> ∂dy"),
 )
 def slice_gradient(op: Operator, x: Array, *rest: Array) -> Array:
-    """Gradient of Slice. Inputs: x, starts and ends where Slice had them as inputs, dy."""
     *bounds, dy = rest
     dx = np.zeros_like(x, dtype=dy.dtype)
     dx[ranges(op, x.shape, tuple(bounds))] = dy

@@ -10,18 +10,15 @@ from .indexing import added_rows, check_indices, need_rows
 from .inference import by_rows, need_floats, need_shape
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 from .segments import (
-    MEAN_DERIVATIVE,
-    MEAN_FORMULA,
-    MEAN_SECOND,
-    SUM_DERIVATIVE,
-    SUM_FORMULA,
-    SUM_SECOND,
+    MEAN,
+    SUM,
     averaged,
     counted,
+    gradient_of_rows,
     lengths_spec,
     need_list,
-    rows_gradient,
-    rows_name,
+    over_segments,
+    picked,
     segments_of,
 )
 
@@ -138,9 +135,7 @@ def segment_sum(op: Operator, x: Array, *lists: Array) -> Array:
     table: x[indices], with one segment id for each of the indices.
     """
     *indices, ids = lists
-    for chosen in indices:
-        check_indices(op, 1, chosen, x.shape[0])
-        x = np.take(x, chosen, axis=0)
+    x = picked(op, 1, x, indices)
     segments = segment_count(op, ids)
     check_indices(op, len(op.inputs) - 1, ids, segments, "segment id")
     if "Unsorted" not in op.type:
@@ -176,30 +171,30 @@ def segment_mean_gradient(op: Operator, dy: Array, ids: Array) -> Array:
 def segments_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """The rule of the Segment types; the gradient of a table is sparse."""
     _, *indices, ids = op.inputs
-    type = f"{op.type.removeprefix('Sparse')}Gradient"
-    made = gradient_operator(op, type, [g_output[0], ids], [rows_name(op, indices)])
-    return made, [rows_gradient(op, indices), *[None] * (len(op.inputs) - 1)]
+    name, g_x = gradient_of_rows(op, indices)
+    made = gradient_operator(op, f"{op.type.removeprefix('Sparse')}Gradient", [g_output[0], ids], [name])
+    return made, [g_x, *[None] * (len(op.inputs) - 1)]
 
 
 ARGS: dict[str, Any] = {"num_segments": -1}
 
 for _order in ("SortedSegment", "UnsortedSegment"):
     _args = ARGS if _order == "UnsortedSegment" else None
-    for _reducer, _kernel, _gradient, _formula, _derivative, _second in (
-        ("Sum", segment_sum, segment_sum_gradient, SUM_FORMULA, SUM_DERIVATIVE, SUM_SECOND),
-        ("Mean", segment_mean, segment_mean_gradient, MEAN_FORMULA, MEAN_DERIVATIVE, MEAN_SECOND),
+    for _reducer, _kernel, _gradient, (_formula, _derivative, _second) in (
+        ("Sum", segment_sum, segment_sum_gradient, SUM),
+        ("Mean", segment_mean, segment_mean_gradient, MEAN),
     ):
         _type = f"{_order}{_reducer}"
-        for _prefix, _slots in (("", ""), ("Sparse", "indices, ")):
-            operator(
-                _prefix + _type,
-                f"x, {_slots}segment_ids -> y",
-                _formula.replace("xᵢ", "x[indicesᵢ]") if _prefix else _formula,
-                f"row indicesᵢ of dx gets {_derivative[6:]}; repeated rows add" if _prefix else _derivative,
-                infer=segments_spec,
-                args=_args,
-            )(_kernel)
-            register_gradient(_prefix + _type)(segments_rule)
+        over_segments(
+            _type,
+            "x, {}segment_ids -> y",
+            _formula,
+            _derivative,
+            _kernel,
+            segments_rule,
+            infer=segments_spec,
+            args=_args,
+        )
         operator(
             f"{_type}Gradient",
             "dy, segment_ids -> dx",

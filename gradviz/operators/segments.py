@@ -9,6 +9,7 @@ Let row i of x, or of x[indices] in the Sparse types, belong to segment s(i), an
 The gradient of a table x that is read by indices is sparse: row indicesᵢ gets dxᵢ.
 """
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -18,16 +19,16 @@ from ..program import Gradient, GradientSlice, Operator, RunError
 from .gradients import Steps, by, gradient_name, gradient_operator
 from .indexing import added_rows, check_indices, need_rows
 from .inference import by_rows, described, misfit, need_floats, need_integers, result_dtype, slot
-from .registry import Array, ArraySpec, Gradients, Rule, RuleAnswer, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, Kernel, Rule, RuleAnswer, operator, register_gradient
 
 WEIGHTED: dict[str, Any] = {"grad_on_weights": 0}
-SUM_FORMULA = "yₛ = Σ xᵢ over the rows i of segment s"
-MEAN_FORMULA = "yₛ = Σ xᵢ / nₛ over the nₛ rows i of segment s"
-WEIGHTED_FORMULA = "yₛ = Σ weightsᵢ xᵢ over the rows i of segment s"
-SUM_DERIVATIVE = "dxᵢ = dy[s(i)]"
-MEAN_DERIVATIVE = "dxᵢ = dy[s(i)] / n[s(i)]"
-SUM_SECOND = "∂dyₛ = Σ ∂dxᵢ over the rows i of segment s"
-MEAN_SECOND = "∂dyₛ = Σ ∂dxᵢ / nₛ over the nₛ rows i of segment s"
+SUM = "yₛ = Σ xᵢ over the rows i of segment s", "dxᵢ = dy[s(i)]", "∂dyₛ = Σ ∂dxᵢ over the rows i of segment s"
+"""Formula, derivative, and derivative of the gradient operator, of sums; then of means."""
+MEAN = (
+    "yₛ = Σ xᵢ / nₛ over the nₛ rows i of segment s",
+    "dxᵢ = dy[s(i)] / n[s(i)]",
+    "∂dyₛ = Σ ∂dxᵢ / nₛ over the nₛ rows i of segment s",
+)
 WEIGHTED_SECOND = "∂dyₛ = Σ weightsᵢ ∂dxᵢ over the rows i of segment s"
 
 
@@ -64,10 +65,38 @@ def need_list(op: Operator, spec: ArraySpec, position: int, rows: int | None = N
     need_integers(spec, what, *([] if rows is None else [(rows,)]), ndim=1)
 
 
-def need_weights(op: Operator, weights: ArraySpec, position: int, rows: int) -> None:
-    """Raise unless input `position` is one floating-point number a row."""
-    if weights.shape != (rows,) or weights.dtype.kind != "f":
-        raise misfit(f"{slot(op, position)} must be floating-point ({rows},), one a row, got {described(weights)}.")
+def picked(op: Operator, position: int, x: Array, indices: Sequence[Array]) -> Array:
+    """x, or the rows of it that `indices`, input `position` of `op`, name where there are any."""
+    for numbers in indices:
+        check_indices(op, position, numbers, x.shape[0])
+        x = np.take(x, numbers, axis=0)
+    return x
+
+
+def over_segments(
+    type: str, signature: str, formula: str, derivative: str, kernel: Kernel, rule: Rule, **about: Any
+) -> None:
+    """Define an operator on the rows of x, and its Sparse type, on the rows of a table that `indices` name.
+
+    They stand where `signature` has ``{}``.
+    """
+    operator(type, signature.format(""), formula, derivative, **about)(kernel)
+    of_row = derivative.removeprefix("dxᵢ = ").replace("xᵢ", "x[indicesᵢ]")
+    operator(
+        f"Sparse{type}",
+        signature.format("indices, "),
+        formula.replace("xᵢ", "x[indicesᵢ]"),
+        f"row indicesᵢ of dx gets {of_row}; repeated rows add",
+        **about,
+    )(kernel)
+    register_gradient(type)(rule)
+    register_gradient(f"Sparse{type}")(rule)
+
+
+def gradient_of_rows(op: Operator, indices: Sequence[str]) -> tuple[str, Gradient]:
+    """What the gradient of the rows that `op` adds up is called; and that of x, sparse where `indices` name them."""
+    name = gradient_name(op.inputs[0])
+    return (f"{name}_values", GradientSlice(indices[0], f"{name}_values")) if indices else (name, name)
 
 
 # By lengths: x, lengths -> y
@@ -81,41 +110,19 @@ def lengths_spec(op: Operator, x: ArraySpec, *lists: ArraySpec) -> ArraySpec:
     return ArraySpec((lists[-1].shape[0], *x.shape[1:]), x.dtype)
 
 
-@operator("LengthsSum", "x, lengths -> y", SUM_FORMULA, SUM_DERIVATIVE, infer=lengths_spec)
-def lengths_sum(op: Operator, x: Array, lengths: Array) -> Array:
-    """Sums of rows that follow each other. x: (rows, ...), lengths: integers (segments,) -> y: (segments, ...)."""
+def lengths_sum(op: Operator, x: Array, *lists: Array) -> Array:
+    """Sums of rows that follow each other. x: (rows, ...), lengths: integers (segments,) -> y: (segments, ...).
+
+    Sparse types add up rows of a table: x[indices], with lengths that sum to the number of indices.
+    """
+    *indices, lengths = lists
+    x = picked(op, 1, x, indices)
     return added_rows(segments_of(lengths, x.shape[0]), x, lengths.shape[0])
 
 
-@operator("LengthsMean", "x, lengths -> y", MEAN_FORMULA, MEAN_DERIVATIVE, infer=lengths_spec)
-def lengths_mean(op: Operator, x: Array, lengths: Array) -> Array:
-    """Means of rows that follow each other, 0 for no rows. Shapes as in LengthsSum."""
-    return averaged(lengths_sum(op, x, lengths), lengths)
-
-
-@operator(
-    "SparseLengthsSum",
-    "x, indices, lengths -> y",
-    "yₛ = Σ x[indicesᵢ] over the i of segment s",
-    "row indicesᵢ of dx gets dy[s(i)]; repeated rows add",
-    infer=lengths_spec,
-)
-def sparse_lengths_sum(op: Operator, x: Array, indices: Array, lengths: Array) -> Array:
-    """LengthsSum of rows of a table. x: (rows, ...), indices: integers (n,), lengths sum to n -> y: (segments, ...)."""
-    check_indices(op, 1, indices, x.shape[0])
-    return lengths_sum(op, np.take(x, indices, axis=0), lengths)
-
-
-@operator(
-    "SparseLengthsMean",
-    "x, indices, lengths -> y",
-    "yₛ = Σ x[indicesᵢ] / nₛ over the nₛ i of segment s",
-    "row indicesᵢ of dx gets dy[s(i)] / n[s(i)]; repeated rows add",
-    infer=lengths_spec,
-)
-def sparse_lengths_mean(op: Operator, x: Array, indices: Array, lengths: Array) -> Array:
-    """LengthsMean of rows of a table. Shapes as in SparseLengthsSum."""
-    return averaged(sparse_lengths_sum(op, x, indices, lengths), lengths)
+def lengths_mean(op: Operator, x: Array, *lists: Array) -> Array:
+    """Means of rows that follow each other, 0 for no rows; otherwise as the Sum of this kind."""
+    return averaged(lengths_sum(op, x, *lists), lists[-1])
 
 
 def lengths_gradient_spec(op: Operator, dy: ArraySpec, lengths: ArraySpec, rows: ArraySpec) -> ArraySpec:
@@ -137,43 +144,30 @@ def lengths_mean_gradient(op: Operator, dy: Array, lengths: Array, rows: Array) 
     return lengths_sum_gradient(op, averaged(dy, lengths), lengths, rows)
 
 
-def lengths_rule(gradient_type: str) -> Rule:
-    """The rule of a sum or mean by lengths, whose gradient operator is `gradient_type`."""
-
-    def rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-        x, *indices, lengths = op.inputs
-        made = gradient_operator(op, gradient_type, [g_output[0], lengths, *(indices or [x])], [rows_name(op, indices)])
-        return made, [rows_gradient(op, indices), *[None] * (len(op.inputs) - 1)]
-
-    return rule
+def lengths_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    x, *indices, lengths = op.inputs
+    type = f"{op.type.replace('Lengths', 'LengthsIndicesInGradient')}Gradient"
+    name, g_x = gradient_of_rows(op, indices)
+    made = gradient_operator(op, type, [g_output[0], lengths, *(indices or [x])], [name])
+    return made, [g_x, *[None] * (len(op.inputs) - 1)]
 
 
-def rows_name(op: Operator, indices: list[str]) -> str:
-    """What the gradient of the rows that were added up is called."""
-    return gradient_name(op.inputs[0]) + ("_values" if indices else "")
-
-
-def rows_gradient(op: Operator, indices: list[str]) -> Gradient:
-    """The gradient of the first input: that of its rows, by number where `indices` name them."""
-    name = rows_name(op, indices)
-    return GradientSlice(indices[0], name) if indices else name
-
-
-for _sparse, _rows in (("", "x"), ("Sparse", "indices")):
-    for _reducer, _gradient, _formula, _second in (
-        ("Sum", lengths_sum_gradient, SUM_DERIVATIVE, SUM_SECOND),
-        ("Mean", lengths_mean_gradient, MEAN_DERIVATIVE, MEAN_SECOND),
-    ):
-        _type = f"{_sparse}LengthsIndicesInGradient{_reducer}Gradient"
+for _reducer, _kernel, _gradient, (_formula, _derivative, _second) in (
+    ("Sum", lengths_sum, lengths_sum_gradient, SUM),
+    ("Mean", lengths_mean, lengths_mean_gradient, MEAN),
+):
+    over_segments(
+        f"Lengths{_reducer}", "x, {}lengths -> y", _formula, _derivative, _kernel, lengths_rule, infer=lengths_spec
+    )
+    for _prefix, _rows in (("", "x"), ("Sparse", "indices")):
         operator(
-            _type,
+            f"{_prefix}LengthsIndicesInGradient{_reducer}Gradient",
             f"dy, lengths, {_rows} -> dx",
-            _formula,
+            _derivative,
             _second,
             infer=lengths_gradient_spec,
             rule=by(f"Lengths{_reducer}", "∂dx, lengths -> ∂dy"),
         )(_gradient)
-        register_gradient(f"{_sparse}Lengths{_reducer}")(lengths_rule(_type))
 
 
 # With weights: x, weights, lengths -> y
@@ -184,38 +178,21 @@ def weighted_spec(op: Operator, x: ArraySpec, weights: ArraySpec, *lists: ArrayS
     need_rows(op, 0, x)
     for position, spec in enumerate(lists, 2):
         need_list(op, spec, position)
-    need_weights(op, weights, 1, lists[0].shape[0] if len(lists) == 2 else x.shape[0])
+    rows = lists[0].shape[0] if len(lists) == 2 else x.shape[0]
+    if weights.shape != (rows,) or weights.dtype.kind != "f":
+        raise misfit(f"{slot(op, 1)} must be floating-point ({rows},), one a row, got {described(weights)}.")
     return ArraySpec((lists[-1].shape[0], *x.shape[1:]), result_dtype(x, weights))
 
 
-@operator(
-    "LengthsWeightedSum",
-    "x, weights, lengths -> y",
-    WEIGHTED_FORMULA,
-    "dxᵢ = weightsᵢ dy[s(i)], with grad_on_weights dweightsᵢ = <xᵢ, dy[s(i)]>",
-    infer=weighted_spec,
-    args=WEIGHTED,
-)
-def lengths_weighted_sum(op: Operator, x: Array, weights: Array, lengths: Array) -> Array:
+def lengths_weighted_sum(op: Operator, x: Array, weights: Array, *lists: Array) -> Array:
     """LengthsSum of rows times their weights. x: (rows, ...), weights: (rows,) -> y: (segments, ...).
 
-    Weights are constants for the gradient unless grad_on_weights=1.
+    Weights are constants for the gradient unless grad_on_weights=1. The Sparse type adds up rows of a table:
+    x[indices], with one weight for each of the indices.
     """
+    *indices, lengths = lists
+    x = picked(op, 2, x, indices)
     return lengths_sum(op, x * by_rows(weights, x), lengths)
-
-
-@operator(
-    "SparseLengthsWeightedSum",
-    "x, weights, indices, lengths -> y",
-    "yₛ = Σ weightsᵢ x[indicesᵢ] over the i of segment s",
-    "row indicesᵢ of dx gets weightsᵢ dy[s(i)]; with grad_on_weights dweightsᵢ = <x[indicesᵢ], dy[s(i)]>",
-    infer=weighted_spec,
-    args=WEIGHTED,
-)
-def sparse_lengths_weighted_sum(op: Operator, x: Array, weights: Array, indices: Array, lengths: Array) -> Array:
-    """LengthsWeightedSum of rows of a table. x: (rows, ...), weights, indices: (n,), lengths sum to n."""
-    check_indices(op, 2, indices, x.shape[0])
-    return lengths_weighted_sum(op, np.take(x, indices, axis=0), weights, lengths)
 
 
 def weighted_gradient_spec(
@@ -246,28 +223,22 @@ def lengths_weighted_sum_gradients(
     op: Operator, weights: Array, dy: Array, lengths: Array, x: Array, *indices: Array
 ) -> tuple[Array, Array]:
     """Gradients of a weighted sum by lengths, also of its weights. `indices`: which rows of x were added up."""
-    for chosen in indices:
-        check_indices(op, 4, chosen, x.shape[0])
-        x = np.take(x, chosen, axis=0)
+    x = picked(op, 4, x, indices)
     dys = lengths_sum_gradient(op, dy, lengths, weights)
     products = (x * dys).reshape((*weights.shape, prod(x.shape[1:])))
     return dys * by_rows(weights, dys), products.sum(axis=1)
 
 
-def weighted_rule(plain: str, with_weights: str) -> Rule:
-    """The rule of a weighted sum; its gradient operators without and with a gradient of the weights."""
-
-    def rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-        x, weights, *indices, lengths = op.inputs
-        reads, rest = [weights, g_output[0], lengths], [None] * (len(op.inputs) - 2)
-        name, g_x = rows_name(op, indices), rows_gradient(op, indices)
-        if not op.args.get("grad_on_weights", 0):
-            return gradient_operator(op, plain, [*reads, *indices], [name]), [g_x, None, *rest]
-        of_weights = gradient_name(weights)
-        made = gradient_operator(op, with_weights, [*reads, x, *indices], [name, of_weights])
-        return made, [g_x, of_weights, *rest]
-
-    return rule
+def weighted_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    x, weights, *indices, lengths = op.inputs
+    base = op.type.replace("Lengths", "LengthsIndicesInGradient") if indices else op.type
+    reads, rest = [weights, g_output[0], lengths], [None] * (len(op.inputs) - 2)
+    name, g_x = gradient_of_rows(op, indices)
+    if not op.args.get("grad_on_weights", 0):
+        return gradient_operator(op, f"{base}Gradient", [*reads, *indices], [name]), [g_x, None, *rest]
+    of_weights = gradient_name(weights)
+    made = gradient_operator(op, f"{base}WithMainInputGradient", [*reads, x, *indices], [name, of_weights])
+    return made, [g_x, of_weights, *rest]
 
 
 def weighted_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
@@ -292,17 +263,20 @@ def weights_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return do.answer(of_weights, g_dy, None, GradientSlice(indices[0], of_rows) if indices else of_rows)
 
 
-for _type, _plain, _with_weights, _slots in (
-    ("LengthsWeightedSum", "LengthsWeightedSumGradient", "LengthsWeightedSumWithMainInputGradient", ""),
-    (
-        "SparseLengthsWeightedSum",
-        "SparseLengthsIndicesInGradientWeightedSumGradient",
-        "SparseLengthsIndicesInGradientWeightedSumWithMainInputGradient",
-        ", indices",
-    ),
-):
+over_segments(
+    "LengthsWeightedSum",
+    "x, weights, {}lengths -> y",
+    "yₛ = Σ weightsᵢ xᵢ over the rows i of segment s",
+    "dxᵢ = weightsᵢ dy[s(i)], with grad_on_weights dweightsᵢ = <xᵢ, dy[s(i)]>",
+    lengths_weighted_sum,
+    weighted_rule,
+    infer=weighted_spec,
+    args=WEIGHTED,
+)
+
+for _base, _slots in (("LengthsWeightedSum", ""), ("SparseLengthsIndicesInGradientWeightedSum", ", indices")):
     operator(
-        _plain,
+        f"{_base}Gradient",
         f"weights, dy, lengths{_slots} -> dx",
         "dxᵢ = weightsᵢ dy[s(i)]",
         WEIGHTED_SECOND,
@@ -310,13 +284,12 @@ for _type, _plain, _with_weights, _slots in (
         args=WEIGHTED,
     )(lengths_weighted_sum_gradient)
     operator(
-        _with_weights,
+        f"{_base}WithMainInputGradient",
         f"weights, dy, lengths, x{_slots} -> dx, dweights",
         "dxᵢ = weightsᵢ dy[s(i)], dweightsᵢ = <xᵢ, dy[s(i)]>",
         f"{WEIGHTED_SECOND} + Σ ∂dweightsᵢ xᵢ, ∂weightsᵢ = <∂dxᵢ, dy[s(i)]>, ∂xᵢ = ∂dweightsᵢ dy[s(i)]",
         infer=weights_gradient_spec,
         args=WEIGHTED,
     )(lengths_weighted_sum_gradients)
-    register_gradient(_type)(weighted_rule(_plain, _with_weights))
-    register_gradient(_plain)(weighted_gradient_rule)
-    register_gradient(_with_weights)(weights_gradient_rule)
+    register_gradient(f"{_base}Gradient")(weighted_gradient_rule)
+    register_gradient(f"{_base}WithMainInputGradient")(weights_gradient_rule)

@@ -6,9 +6,8 @@ from math import pi, sqrt
 import numpy as np
 
 from ..program import Operator
-from .gradients import Steps, gradient_of, pointwise, second_derivative
-from .inference import elementwise
-from .registry import Array, operator
+from .gradients import Steps, pointwise
+from .registry import Array
 
 FAR = 1e3
 """From here on, up or down, what bends Swish, Mish and Gelu is 0 in every dtype: they are straight lines."""
@@ -53,52 +52,31 @@ pointwise(
 )
 
 
-@operator("Swish", "x -> y", "y = x · σ(x)", "dx = dy · (σ(x) + y σ(-x))", infer=elementwise)
-def swish(op: Operator, x: Array) -> Array:
-    """Every element times its sigmoid. Source: Ramachandran, Zoph, Le, Searching for activation functions (2017)."""
-    return np.maximum(x, -FAR) * logistic(x)
-
-
-@gradient_of(
-    "Swish", "x, y, dy -> dx", "∂dy = ∂dx · (σ(x) + y σ(-x)), ∂x = ∂dx · dy · σ'(x) (1 - y), ∂y = ∂dx · dy · σ(-x)"
-)
 def swish_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
-    """Gradient of Swish from its input and output."""
     up = logistic(x)
     return dy * (up + np.minimum(y, FAR) * (1 - up))
 
 
-@second_derivative("Swish")
 def swish_bend(do: Steps, both: str, x: str, y: str) -> Mapping[str, str]:
     up, down = do("Sigmoid", x), do("Sigmoid", do("Negative", x))
     of_x = do("SigmoidGradient", up, do("Sub", both, do("Mul", both, y)))
     return {"x": of_x, "y": do("Mul", both, down)}
 
 
-@operator(
-    "Mish",
-    "x -> y",
-    "y = x · t, t = tanh ln(1 + eˣ)",
-    "dx = dy · (t + x · σ(x) (1 - t²)), t = tanh ln(1 + eˣ)",
-    infer=elementwise,
+pointwise(
+    "Swish",
+    "Every element times its sigmoid. Source: Ramachandran, Zoph, Le, Searching for activation functions (2017).",
+    ("y = x · σ(x)", lambda op, x: np.maximum(x, -FAR) * logistic(x)),
+    ("dx = dy · (σ(x) + y σ(-x))", "x, y, dy", swish_gradient),
+    ("∂x = ∂dx · dy · σ'(x) (1 - y), ∂y = ∂dx · dy · σ(-x)", swish_bend),
 )
-def mish(op: Operator, x: Array) -> Array:
-    """Every element times the tanh of its softplus. Source: Misra, Mish (2019)."""
-    return np.maximum(x, -FAR) * np.tanh(np.logaddexp(0, x))
 
 
-@gradient_of(
-    "Mish",
-    "x, y, dy -> dx",
-    "∂dy = ∂dx · (t + x · σ(x) (1 - t²)), ∂x = ∂dx · dy · σ(x) (1 - t²) (2 + x (1 - σ(x) - 2 t σ(x)))",
-)
 def mish_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
-    """Gradient of Mish; y / x would be t, but not at 0, so t is computed again."""
     t = np.tanh(np.logaddexp(0, x))
     return dy * (t + bounded(x) * logistic(x) * (1 - t * t))
 
 
-@second_derivative("Mish")
 def mish_bend(do: Steps, both: str, x: str, y: str) -> Mapping[str, str]:
     up, down, t = do("Sigmoid", x), do("Sigmoid", do("Negative", x)), do("Tanh", do("Softplus", x))
     bent = do("TanhGradient", t, do("Mul", both, up))
@@ -106,32 +84,26 @@ def mish_bend(do: Steps, both: str, x: str, y: str) -> Mapping[str, str]:
     return {"x": do("Add", do("Scale", bent, scale=2.0), do("Mul", do("Mul", bent, x), falling))}
 
 
+pointwise(
+    "Mish",
+    "Every element times the tanh of its softplus. Source: Misra, Mish (2019).",
+    ("y = x · t, t = tanh ln(1 + eˣ)", lambda op, x: np.maximum(x, -FAR) * np.tanh(np.logaddexp(0, x))),
+    ("dx = dy · (t + x · σ(x) (1 - t²)), t = tanh ln(1 + eˣ)", "x, y, dy", mish_gradient),
+    ("∂x = ∂dx · dy · σ(x) (1 - t²) (2 + x (1 - σ(x) - 2 t σ(x)))", mish_bend),
+    note="y / x would be t, but not at 0, so t is computed again",
+)
+
 FAST_SCALE, FAST_CUBIC, FAST_FAR = sqrt(2 / pi), 0.044715, 40.0
 
 
-@operator(
-    "Gelu",
-    "x -> y",
-    "y = x · Φ(x), Φ the normal distribution",
-    "dx = dy · (Φ(x) + x · φ(x)), Φ the normal distribution, φ = Φ'",
-    infer=elementwise,
-    args={"fast_gelu": 0},
-)
 def gelu(op: Operator, x: Array) -> Array:
-    """Every element times the probability that a standard normal variable is below it.
-
-    With `fast_gelu`, Φ(x) is approximated by (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2.
-    Source: Hendrycks, Gimpel, Gaussian error linear units (2016).
-    """
     if not op.args.get("fast_gelu", 0):
         return np.maximum(x, -FAR) * normal_cdf(x)
     near = bounded(x, FAST_FAR)
     return 0.5 * np.maximum(x, -FAST_FAR) * (1 + np.tanh(FAST_SCALE * near * (1 + FAST_CUBIC * near * near)))
 
 
-@gradient_of("Gelu", "dy, x -> dx", "∂dy = ∂dx · (Φ(x) + x · φ(x)), ∂x = ∂dx · dy · φ(x) (2 - x²)")
 def gelu_gradient(op: Operator, dy: Array, x: Array) -> Array:
-    """Gradient of Gelu, of the approximation where that was used."""
     if not op.args.get("fast_gelu", 0):
         return dy * (normal_cdf(x) + bounded(x) * normal_density(x))
     x = bounded(x, FAST_FAR)
@@ -139,7 +111,6 @@ def gelu_gradient(op: Operator, dy: Array, x: Array) -> Array:
     return 0.5 * dy * (1 + t + x * (1 - t * t) * FAST_SCALE * (1 + 3 * FAST_CUBIC * x * x))
 
 
-@second_derivative("Gelu")
 def gelu_bend(do: Steps, both: str, x: str) -> str:
     """With `fast_gelu`, w the argument of the tanh t: 0.5 (2 t' + x t'') = (1 - t²) (2 w' - w'(0) - x t w'²)."""
     if not do.op.args.get("fast_gelu", 0):
@@ -156,38 +127,50 @@ def gelu_bend(do: Steps, both: str, x: str) -> str:
     return do("TanhGradient", t, do("Mul", both, slope))
 
 
-@operator(
-    "Logit",
-    "x -> y",
-    "y = ln(p / (1 - p)), p = min(max(x, eps), 1 - eps)",
-    "dx = dy / (x (1 - x)) where eps ≤ x ≤ 1 - eps, else 0",
-    infer=elementwise,
-    args={"eps": 1e-6},
+pointwise(
+    "Gelu",
+    "Every element times the probability that a standard normal variable is below it.\n\n"
+    "With `fast_gelu`, Φ(x) is approximated by (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2.\n"
+    "Source: Hendrycks, Gimpel, Gaussian error linear units (2016).",
+    ("y = x · Φ(x), Φ the normal distribution", gelu),
+    ("dx = dy · (Φ(x) + x · φ(x)), Φ the normal distribution, φ = Φ'", "dy, x", gelu_gradient),
+    ("∂x = ∂dx · dy · φ(x) (2 - x²)", gelu_bend),
+    args={"fast_gelu": 0},
+    note="of the approximation where that was used",
 )
+
+
+def odds(op: Operator, x: Array) -> tuple[Array, Array]:
+    """Each probability, kept `eps` away from 0 and 1, and 1 less it."""
+    eps = op.args.get("eps", 1e-6)
+    p = np.minimum(np.maximum(x, eps), 1 - eps)
+    return p, 1 - p
+
+
 def logit(op: Operator, x: Array) -> Array:
-    """Log of the odds of each probability, kept `eps` away from 0 and 1."""
-    eps = op.args.get("eps", 1e-6)
-    p = np.minimum(np.maximum(x, eps), 1 - eps)
-    return np.log(p / (1 - p))
+    p, q = odds(op, x)
+    return np.log(p / q)
 
 
-@gradient_of(
-    "Logit",
-    "x, dy -> dx",
-    "∂dy = ∂dx / (x (1 - x)), ∂x = ∂dx · dy (2x - 1) / (x (1 - x))² where eps ≤ x ≤ 1 - eps, else 0",
-)
 def logit_gradient(op: Operator, x: Array, dy: Array) -> Array:
-    """Gradient of Logit; 0 where x was clipped."""
-    eps = op.args.get("eps", 1e-6)
-    p = np.minimum(np.maximum(x, eps), 1 - eps)
-    return np.where(x == p, dy / (p * (1 - p)), 0)
+    p, q = odds(op, x)
+    return np.where(x == p, dy / (p * q), 0)
 
 
-@second_derivative("Logit")
 def logit_bend(do: Steps, both: str, x: str) -> str:
     rising = do("Sub", do("Scale", do("Mul", both, x), scale=2.0), both)
     return do("LogitGradient", x, do("LogitGradient", x, rising, **do.op.args), **do.op.args)
 
+
+pointwise(
+    "Logit",
+    "Log of the odds of each probability, kept `eps` away from 0 and 1.",
+    ("y = ln(p / (1 - p)), p = min(max(x, eps), 1 - eps)", logit),
+    ("dx = dy / (x (1 - x)) where eps ≤ x ≤ 1 - eps, else 0", "x, dy", logit_gradient),
+    ("∂x = ∂dx · dy (2x - 1) / (x (1 - x))² where eps ≤ x ≤ 1 - eps, else 0", logit_bend),
+    args={"eps": 1e-6},
+    note="0 where x was clipped",
+)
 
 ERF_NEAR = (
     (1.85777706184603153e-1, 3.16112374387056560, 1.13864154151050156e2, 3.77485237685302021e2, 3.20937758913846947e3),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from .registry import OperatorType, types
+from .registry import types
 
 HEAD = """# Operators
 
@@ -32,14 +32,10 @@ def _rows() -> Iterator[str]:
             f"{', '.join(known.inputs.written())} → {', '.join(known.outputs.written())}",
             known.formula,
             known.derivative,
-            _arguments(known),
+            ", ".join(f"{name}={default!r}" for name, default in (known.args or {}).items()),
             known.doc.partition("\n\n")[0],
         ]
         yield f"| {' | '.join(_cell(cell) for cell in cells)} |"
-
-
-def _arguments(known: OperatorType) -> str:
-    return ", ".join(f"{name}={default!r}" for name, default in (known.args or {}).items())
 
 
 def _cell(text: str) -> str:

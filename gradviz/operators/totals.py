@@ -42,7 +42,6 @@ def averaged_loss(op: Operator, x: Array) -> Array:
 
 @gradient_of("AveragedLoss", "x, dloss -> dx", "∂dloss = Σᵢ ∂dxᵢ / n", infer=total_gradient_spec)
 def averaged_loss_gradient(op: Operator, x: Array, dloss: Array) -> Array:
-    """Gradient of AveragedLoss: the same for each of the n elements of x."""
     return np.full_like(x, dloss.reshape(()) / max(x.size, 1))
 
 
@@ -54,7 +53,6 @@ def sum_elements(op: Operator, x: Array) -> Array:
 
 @gradient_of("SumElements", "x, dy -> dx", "∂dy = Σᵢ ∂dxᵢ", infer=total_gradient_spec)
 def sum_elements_gradient(op: Operator, x: Array, dy: Array) -> Array:
-    """Gradient of SumElements: the same for each element of x."""
     return np.full_like(x, dy.reshape(()) / divisor(op, x))
 
 

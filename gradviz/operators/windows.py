@@ -78,40 +78,33 @@ class Windows(NamedTuple):
         starts = range(0, self.kernel[axis] * dilation, dilation)
         return [slice(start, start + (count - 1) * stride + 1, stride) for start in starts]
 
+    @lru_cache(MOST_WINDOWS)  # noqa: B019 what is kept alive is some numbers
     def met(self, places: tuple[tuple[int, int], ...] = ()) -> Sequence[tuple[int | slice, ...]]:
         """For each position in a window, what it meets in images `in_phases`, in the windows of these `places`.
 
         Args:
             places: the first of them in each dimension, and the one behind the last; left out: all.
         """
-        return _met(self, places or tuple([(0, count) for count in self.places]))
+        places = places or tuple([(0, count) for count in self.places])
+        found = list[tuple[int | slice, ...]]()
+        for position in product(*[range(0, k * d, d) for k, d in zip(self.kernel, self.dilation, strict=True)]):
+            split = [divmod(at, stride) for at, stride in zip(position, self.stride, strict=True)]
+            met = [slice(first + step, last + step) for (first, last), (step, _) in zip(places, split, strict=True)]
+            found.append((*[phase for _, phase in split], *met))
+        return found
 
+    @lru_cache(MOST_WINDOWS)  # noqa: B019
     def phases(self) -> Sequence[tuple[tuple[int | slice, ...], tuple[slice, ...]]]:
         """For each phase of the strides, where its elements of an image lie `in_phases`, and where in the image."""
-        return _phases(self)
-
-
-@lru_cache(MOST_WINDOWS)
-def _met(windows: Windows, places: tuple[tuple[int, int], ...]) -> Sequence[tuple[int | slice, ...]]:
-    found = list[tuple[int | slice, ...]]()
-    for position in product(*[range(0, k * d, d) for k, d in zip(windows.kernel, windows.dilation, strict=True)]):
-        split = [divmod(at, stride) for at, stride in zip(position, windows.stride, strict=True)]
-        met = [slice(first + step, last + step) for (first, last), (step, _) in zip(places, split, strict=True)]
-        found.append((*[phase for _, phase in split], *met))
-    return found
-
-
-@lru_cache(MOST_WINDOWS)
-def _phases(windows: Windows) -> Sequence[tuple[tuple[int | slice, ...], tuple[slice, ...]]]:
-    found = list[tuple[tuple[int | slice, ...], tuple[slice, ...]]]()
-    for phases in product(*map(range, windows.stride)):
-        steps, elements = list[slice](), list[slice]()
-        for phase, size, stride, before in zip(phases, windows.image, windows.stride, windows.before, strict=True):
-            first, last = (-((phase - at) // stride) for at in (before, before + size))
-            steps.append(slice(first, last))
-            elements.append(slice(phase + stride * first - before, size, stride))
-        found.append(((*phases, *steps), (*elements,)))
-    return found
+        found = list[tuple[tuple[int | slice, ...], tuple[slice, ...]]]()
+        for phases in product(*map(range, self.stride)):
+            steps, elements = list[slice](), list[slice]()
+            for phase, size, stride, before in zip(phases, self.image, self.stride, self.before, strict=True):
+                first, last = (-((phase - at) // stride) for at in (before, before + size))
+                steps.append(slice(first, last))
+                elements.append(slice(phase + stride * first - before, size, stride))
+            found.append(((*phases, *steps), (*elements,)))
+        return found
 
 
 def windows_of(op: Operator, image: Sizes, kernel: Sizes | None = None) -> Windows:
@@ -230,11 +223,6 @@ def with_margins(images: Array, windows: Windows, fill: float) -> Array:
     return wide
 
 
-def without_margins(images: Array, windows: Windows) -> Array:
-    """Padded images (c, ..., n) less their margins; a view."""
-    return images[:, *inside(windows)]
-
-
 def in_phases(images: Array, windows: Windows, fill: float = 0.0) -> Array:
     """Images (c, ..., n) with margins of `fill` as (c, phases..., steps..., n): element s i + p of a dimension at p, i.
 
@@ -252,7 +240,7 @@ def in_phases(images: Array, windows: Windows, fill: float = 0.0) -> Array:
 def out_of_phases(apart: Array, windows: Windows) -> Array:
     """What `in_phases` made, as (c, ..., n) without margins again."""
     if {*windows.stride} == {1}:
-        return without_margins(apart.reshape(apart.shape[0], *windows.padded, apart.shape[-1]), windows)
+        return apart.reshape(apart.shape[0], *windows.padded, apart.shape[-1])[:, *inside(windows)]
     images = np.empty_like(apart, shape=(apart.shape[0], *windows.image, apart.shape[-1]), order="C")
     for there, here in windows.phases():
         images[:, *here] = apart[:, *there]
