@@ -4,7 +4,7 @@ A ``grad`` is a blob x.grad: version 0 is what it held, the next one what the pa
 """
 
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -122,6 +122,8 @@ class Log:
     """What happens in a pass, growing with it.
 
     Attributes:
+        engine: its schedule.
+        ys: what it starts from: the roots by name -> the name of the gradient that is given, None for ones.
         expression: the program that goes backward.
         events: what has happened.
         operators: the gradient operators, each executable on blobs of these names.
@@ -133,7 +135,10 @@ class Log:
         store: keeps the values; None: they are kept by references.
     """
 
+    engine: ClassVar[str]
+
     def __init__(self, expression: Expression, held: Mapping[Variable, Array], store: Store | None) -> None:
+        self.ys: dict[str, str | None] = {}
         self.events: list[Event] = []
         self.operators: list[Operator] = []
         self.values: MutableMapping[Key, Array] = new_values(store)

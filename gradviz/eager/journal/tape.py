@@ -26,25 +26,22 @@ from ..tape import TapePass
 from ..variable import Variable
 from .log import Log, NotedChange, called, failed, is_python, shown, unwanted
 
-Ys = dict[str, str | None]
-"""The roots by name -> the name of the gradient that is given, None for ones."""
-
 
 class TapeLog(Log):
     """Grows while a tape is differentiated and run: the events of the IR, then those of the run, in which no forward
     operator runs again.
 
     Attributes:
-        ys: what the pass started from.
         steps: the gradient operators with the versions of their blobs.
         has_begun: whether the pass has started.
         running: the function that goes backward on its own, by its index; None: none, or all are of the table.
         limits: within which it is recorded.
     """
 
+    engine = "tape"
+
     def __init__(self, expression: Expression, held: Mapping[Variable, Array], limits: Limits) -> None:
         super().__init__(expression, held, limits.store)
-        self.ys: Ys = {}
         self.steps: Sequence[Numbered] = ()
         self.has_begun = False
         self.running: int | None = None
@@ -52,7 +49,7 @@ class TapeLog(Log):
         self._runs = False
         self.limits = limits
 
-    def generate(self, ys: Ys) -> None:
+    def generate(self, ys: dict[str, str | None]) -> None:
         """The IR makes the backward pass of `ys`; what the forward operators have returned is known.
 
         Raises:
