@@ -25,9 +25,9 @@ import msgspec
 from ..debugger import Cursor, CursorError
 from ..debugger.answers import Answer, Block, Bullets, Grid, Paragraph, Questions
 from ..program import GradvizError
-from .output import forms
 from .saving import Saved, save
 from .session_protocol import Shown
+from .still import forms
 
 logger = logging.getLogger(__name__)
 
