@@ -13,11 +13,10 @@ from ..operators.registry import NUMERIC, Array
 from ..program import Device, NetDef, Operator, RunError
 from ..program.errors import get_close_matches, shorten
 from ..program.operator import check_name, check_operator
-from .devices import CPU, available, copied, device_of, guarded, is_on_gpu, moved
+from .devices import CPU, available, copied, device_here, device_of, guarded, is_on_gpu, moved
 from .executor import execute
 from .pace import Progress
 from .planning import Plan, plan
-from .scope import device_here
 
 
 class Workspace:
