@@ -127,6 +127,12 @@ def get_close_matches(word: str, possibilities: Iterable[str], n: int = 3, cutof
     return get_close_matches(word, _with_letters_of(word, list(possibilities), cutoff), n, cutoff)
 
 
+def meant(word: str, words: Iterable[str], most: int = 2) -> list[str]:
+    """The question whether a word with a mistake in it is one of these; empty: it is like none of them."""
+    near = get_close_matches(word, words, most)
+    return [f"Did you mean {' or '.join(near)}?"] if near else []
+
+
 def _with_letters_of(word: str, names: list[str], cutoff: float) -> list[str]:
     """The names of which enough letters are in `word` for them to be alike; others need not be compared."""
     text = "\n".join(names)
