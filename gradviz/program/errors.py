@@ -5,6 +5,7 @@ Below them stand the words that sentences are put together from.
 
 from collections.abc import Iterable, Sequence
 from math import prod
+from typing import Any, Self
 
 
 class GradvizError(Exception):
@@ -41,6 +42,10 @@ class GradvizError(Exception):
         if not self.ways_out:
             return self.message
         return self.message + "".join(f"\n  - {way}" for way in self.ways_out)
+
+    def retold(self, message: str, **changes: Any) -> Self:
+        """The same error in other words, and with other fields; versions, which are those of one net, are left out."""
+        return type(self)(**vars(self) | {"message": message, "versions": ()} | changes)
 
     def explain(self) -> str:
         """The whole story as text: the fault, its kind, operator and blobs, and every way out."""

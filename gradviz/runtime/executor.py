@@ -240,10 +240,5 @@ def located(error: RunError, op: Operator, index: int, specs: Sequence[ArraySpec
         f"{name}: {'?' if spec is None else f'{spec.shape} {spec.dtype}'}"
         for name, spec in zip(op.inputs, specs, strict=True)
     )
-    return RunError(
-        f"Operator #{index} {op}: {error.message.rstrip('.')}. Its inputs are {shapes or 'none'}.",
-        kind=error.kind,
-        operator_index=index,
-        blobs=error.blobs or op.inputs,
-        ways_out=error.ways_out,
-    )
+    message = f"Operator #{index} {op}: {error.message.rstrip('.')}. Its inputs are {shapes or 'none'}."
+    return error.retold(message, operator_index=index, blobs=error.blobs or op.inputs)
