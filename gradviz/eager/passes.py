@@ -151,8 +151,8 @@ def grad(
     return made[0] if isinstance(inputs, Variable) else made
 
 
-def cut(root: Variable) -> None:
-    """Let every function that `root` depends on forget what it read and returned."""
+def unchain_backward(root: Variable) -> None:
+    """Forget every function that this Variable depends on; the Variables on the way become leaves."""
     for function in _behind([root]):
         function.cut()
 

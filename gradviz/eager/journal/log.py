@@ -59,9 +59,7 @@ def called(index: int, op: Operator, function: Function | None) -> Played:
     ins, outs = (0,) * len(op.inputs), (0,) * len(op.outputs)
     if function is None:
         return Played(index, op, ins, outs)
-    return Played(
-        index, op, ins, outs, function.rank, line_of((function._called_in, function._called_at)), numbered=True
-    )
+    return Played(index, op, ins, outs, function.rank, line_of(function.called_at), numbered=True)
 
 
 def unwanted(function: Function | None, count: int) -> tuple[int, ...]:

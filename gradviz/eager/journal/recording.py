@@ -83,8 +83,8 @@ def callers_names(functions: Sequence[Function]) -> dict[int, str]:
     found: dict[int, str] = {}
     after = None
     for function in reversed(functions):
-        code, at = call = function._called_in, function._called_at
-        goes_on = after is not None and (after._called_in, after._called_at) == call and after.label != function.label
+        code, at = function.called_at
+        goes_on = after is not None and after.called_at == (code, at) and after.label != function.label
         if code is not None and not goes_on and (name := stored(code, at)) and is_legal(name):
             found[function.uid] = name
         after = function
