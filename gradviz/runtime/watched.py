@@ -76,11 +76,6 @@ class Limits(NamedTuple):
     pace: Pace
     stand: Callable[[Any], None] | None = None
 
-    @property
-    def waited(self) -> float:
-        """The seconds that went into files so far, which no operator took."""
-        return 0.0 if self.store is None else self.store.seconds
-
 
 def interrupted(where: str, operator_index: int | None = None) -> RunError:
     """What ends a recording that was interrupted."""
