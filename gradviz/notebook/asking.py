@@ -6,7 +6,7 @@ or             {"type": "answer", "id", "problem", "ways_out": [...]}
 
 `id` is the view's own, "question" a method of the session, which is asked at "position" and stays where it is. A `Verb`
 moves the session from there, and the answer is what there is to say of that. "save" writes a file, whose name the data
-has, see `saving`; after "to_ssa" the view shows the session that this gives; "advance" lets a pass go on that stands
+has, see `files`; after "to_ssa" the view shows the session that this gives; "advance" lets a pass go on that stands
 still, by the verb that is its first argument; of "still" the data are the `forms` that stay in the output where no
 widget lives, and the session stays where it is; of "cells" those of `inserting` for a notebook. Blocks are rows of
 JSON:
@@ -25,7 +25,7 @@ import msgspec
 from ..debugger import Cursor, CursorError
 from ..debugger.answers import Answer, Block, Bullets, Grid, Paragraph, Questions
 from ..program import GradvizError
-from .saving import Saved, save
+from .files import Saved, save
 from .session_protocol import Shown
 from .still import forms
 
