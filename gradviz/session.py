@@ -26,8 +26,7 @@ from .notebook import ANSWERS, BUDGET
 from .notebook.files import write_whole
 from .notebook.pausing import pause
 from .notebook.progress import shown_progress
-from .notebook.session_protocol import Advancing, Shown
-from .notebook.wait import Wait
+from .notebook.session_protocol import Advancing, Shown, Wait
 from .program import Gradient, GradientSlice, NetDef, NetError, Operator
 from .program.events import Aggregator, Event
 from .program.operator import parts_of

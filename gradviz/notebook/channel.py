@@ -33,8 +33,7 @@ from comm.base_comm import BaseComm
 from ..debugger.document import BreakpointEntry, Marked, Trace, encode
 from ..program.events import Event
 from .asking import Question, reply, shown_after
-from .session_protocol import PROTOCOL, Shown, follow
-from .wait import Wait
+from .session_protocol import PROTOCOL, Shown, Wait, follow
 
 logger = logging.getLogger(__name__)
 

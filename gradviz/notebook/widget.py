@@ -13,8 +13,7 @@ import traitlets
 
 from ..debugger.document import Marked, Trace, encode
 from .asking import Question, reply, shown_after
-from .session_protocol import PROTOCOL, Shown, follow
-from .wait import Wait
+from .session_protocol import PROTOCOL, Shown, Wait, follow
 
 logger = logging.getLogger(__name__)
 
