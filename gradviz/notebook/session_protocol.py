@@ -124,13 +124,18 @@ class Shown(Cursor):
         """The same pass over the SSA form of the net."""
 
 
-Observe = Callable[[Callable[[Any], None]], Callable[[], None]]
-"""`observe` or `observe_marks` of a session, or `observe` of its wait."""
+Told = Callable[[Any], None]
+"""Is told of a session, or of its wait."""
 
 
-def follow(observe: Observe, callback: Callable[[Any], None]) -> Callable[[], None]:
-    """Observe a session without keeping it alive; the function returned ends it, once or more often."""
-    follower = weakref.ref(_Follower(observe, callback))
+def follow(session: Shown, moved: Told, marked: Told, waited: Told) -> Callable[[], None]:
+    """Observe a session without keeping it alive; the function returned ends it, once or more often.
+
+    Args:
+        moved, marked: hear of the session after each move, and each change of what is marked in it.
+        waited: hears of its wait.
+    """
+    follower = weakref.ref(_Follower(session, moved, marked, waited))
 
     def stop() -> None:
         following = follower()
@@ -143,13 +148,13 @@ def follow(observe: Observe, callback: Callable[[Any], None]) -> Callable[[], No
 class _Follower:
     """An observer that lives as long as the session that it observes, since nothing else holds it."""
 
-    def __init__(self, observe: Observe, callback: Callable[[Any], None]) -> None:
-        self._callback = callback
-        self._unobserve = observe(self)
+    def __init__(self, session: Shown, moved: Told, marked: Told, waited: Told) -> None:
+        self._moved = moved
+        self._ends = [session.observe(self), session.observe_marks(marked), session.wait.observe(waited)]
 
     def __call__(self, session: Shown) -> None:
-        self._callback(session)
+        self._moved(session)
 
     def stop(self) -> None:
-        self._unobserve()
-        self._unobserve = lambda: None
+        while self._ends:
+            self._ends.pop()()
