@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import Net, Session, Workspace, debug
 from ..debugger.answers import Answer, Block, Bullets, Grid, Paragraph, digits
-from ..debugger.document import Number, Value, json_safe
+from ..debugger.document import Number, Value
 from ..debugger.journal import UNDEFINED, complete
 from ..debugger.statistics import all_statistics, statistics
 from ..debugger.telling import measured
@@ -153,6 +153,15 @@ def _gradient(session: Session, name: str, gradient: Gradient, value: Value | No
     return GradientOf(gradient, value.shape, value.dtype, norm)
 
 
+def _plain(array: Array) -> dict[str, Any]:
+    """An array as JSON has it; its values are lists, in which a complex number is a list of two."""
+    numbers = moved(array, CPU)
+    if numbers.dtype.kind == "c":
+        numbers = np.stack([numbers.real, numbers.imag], -1)
+    about = {"shape": list(array.shape), "dtype": str(array.dtype), "device": str(device_of(array))}
+    return {**about, "values": numbers.tolist()}
+
+
 class RunView(Answer, frozen=True):
     """What a run gave.
 
@@ -162,6 +171,7 @@ class RunView(Answer, frozen=True):
     """
 
     answer = "run"
+    plain = _plain
     net: str
     blobs: dict[str, Array]
 
@@ -171,25 +181,6 @@ class RunView(Answer, frozen=True):
             yield Paragraph(f"{name}: {measured(statistics(array))}\n  {numbers}")
         if not self.blobs:
             yield Paragraph(f"{self.net} was run, and there is no array to show.")
-
-    def to_dict(self) -> dict[str, Any]:
-        """``{"answer": "run", "net", "blobs": {name: {"shape", "dtype", "device", "values"}}}``.
-
-        The values are lists of that shape, in which a complex number is a list of two.
-        """
-        return {
-            "answer": self.answer,
-            "net": self.net,
-            "blobs": {name: _plain(one) for name, one in self.blobs.items()},
-        }
-
-
-def _plain(array: Array) -> dict[str, Any]:
-    numbers = moved(array, CPU)
-    if numbers.dtype.kind == "c":
-        numbers = np.stack([numbers.real, numbers.imag], -1)
-    about = {"shape": list(array.shape), "dtype": str(array.dtype), "device": str(device_of(array))}
-    return {**about, "values": json_safe(numbers.tolist())}
 
 
 class GradientOf(msgspec.Struct, frozen=True):
