@@ -86,7 +86,6 @@ class Notes(msgspec.Struct, eq=False):
         sums: what it added up on the way, in order.
         changes: what was made of every ``grad``.
         error: what stopped it; None: it came to its end.
-        has_begun: whether the schedule started.
     """
 
     held: Mapping[Variable, Array]
@@ -95,7 +94,6 @@ class Notes(msgspec.Struct, eq=False):
     sums: list[Sum] = []
     changes: Sequence[NotedChange] = ()
     error: Exception | None = None
-    has_begun: bool = False
 
 
 class WatchedPass(Pass):

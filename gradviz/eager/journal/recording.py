@@ -15,7 +15,7 @@ from ...runtime.watched import Journal, Limits, uncollected
 from ..expression import Expression, Recalled, is_legal, recall, recorded, written
 from ..faults import bad_schedule, named
 from ..function import Function, in_mode
-from ..passes import SCHEDULES, changes
+from ..passes import SCHEDULES, changes, seeds_of
 from ..rank import Arrived
 from ..variable import Variable
 from .log import Log, copies, lendings, noted, shown
@@ -65,6 +65,7 @@ def watch_backward(
     recalled = recall(functions, ys)._replace(callers_names=callers_names(functions))
     if len(set(map(recalled.identity, ys))) < len(ys):
         raise _bad_ys("A Variable is there twice.", "Give each y once.")
+    seeds_of(roots)  # what raises here is no fault on the way
     given = {root for root, own in roots if own is not None or root._grad_is_given}
     watch = _by_tape if schedule == "tape" and recalled.functions else _by_rank
     # Who stands still does so for as long as people like.
@@ -112,7 +113,6 @@ def _by_rank(
     def run(seeds: Sequence[tuple[Variable, Any]], **options: Any) -> Arrived:
         own = [(y, copied(gradient, device_of(gradient))) for y, gradient in seeds]
         notes.seeds += [Seed(y, gradient, y in given) for y, gradient in own]
-        notes.has_begun = True
         before: Callable[[Function], None] | None = None
         if stand is not None:
             before = _standing(stand, log().expression, so_far)
@@ -123,8 +123,6 @@ def _by_rank(
     try:
         notes.changes = noted(changes(roots, run, retain_grad))
     except Exception as error:
-        if not notes.has_begun:
-            raise
         notes.error = error
     if limits.store is not None:
         whole()
@@ -162,8 +160,6 @@ def _by_tape(
     try:
         log.written(noted(changes(roots, watched_tape(log, given), retain_grad)))
     except Exception as error:
-        if not log.has_begun:
-            raise
         log.failed(error)
     return journal
 

@@ -33,7 +33,6 @@ class TapeLog(Log):
 
     Attributes:
         steps: the gradient operators with the versions of their blobs.
-        has_begun: whether the pass has started.
         running: the function that goes backward on its own, by its index; None: none, or all are of the table.
         limits: within which it is recorded.
     """
@@ -43,7 +42,6 @@ class TapeLog(Log):
     def __init__(self, expression: Expression, held: Mapping[Variable, Array], limits: Limits) -> None:
         super().__init__(expression, held, limits.store)
         self.steps: Sequence[Numbered] = ()
-        self.has_begun = False
         self.running: int | None = None
         self._gradients: Mapping[str, Any] = {}
         self._runs = False
@@ -175,7 +173,6 @@ def watched_tape(log: TapeLog, given: set[Variable]) -> Callable[..., Arrived]:
     """The tape schedule, as `passes` takes it, that tells `log`; `given`: the seeds that somebody gave."""
 
     def run(seeds: Sequence[tuple[Variable, Any]], **options: Any) -> Arrived:
-        log.has_begun = True
         starts = [(y, gradient) for y, gradient in seeds if y.creator is not None]
         names = [str(log.expression.name_of(y)) for y, _ in starts]
         log.generate(
