@@ -18,7 +18,7 @@ from .debugger import CursorError, Recording
 from .debugger.document import MOST_EVENTS, Trace, decode_with_events, encode, encode_packed
 from .debugger.journal import Budget, Folder, Progress, record_any
 from .debugger.steering import unpacked_recording
-from .debugger.telling import outline
+from .debugger.telling import Parts, outline
 from .eager import Variable
 from .gradient import Ys
 from .net import Net
@@ -35,7 +35,6 @@ from .runtime import Workspace
 if TYPE_CHECKING:
     import graphviz
 
-    from .debugger.telling import Parts
     from .drawing import Opened, Theme
     from .notebook.cells import Written
     from .notebook.inserting import Of
@@ -250,16 +249,12 @@ class Session(Shown):
         return self._nearest.around(self.position)
 
     @cached_property
-    def _parts(self) -> "Parts":
-        from .debugger.telling import Parts
-
+    def _parts(self) -> Parts:
         assert self._recording is not None
         return Parts(self._recording)
 
     @cached_property
-    def _nearest(self) -> "Parts":
-        from .debugger.telling import Parts
-
+    def _nearest(self) -> Parts:
         return Parts(self._journal, NEAR_EVENTS, NEAR_OPERATORS)
 
     def _marked(self, trace: Trace) -> Trace:
