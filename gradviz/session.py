@@ -102,8 +102,7 @@ class Session(Shown):
         if self._recording is None or len(self) <= MOST_EVENTS:
             write_whole(path, encode(self.trace()))
             return
-        marks = {"breakpoints": self.marks.breakpoints, "watches": self.marks.watches}
-        trace = msgspec.structs.replace(outline(self._recording), **marks)
+        trace = self._marked(outline(self._recording))
         write_whole(path, encode_packed(trace, *self._recording.in_columns))
 
     def _save_gradients(self, folder: Path) -> Path:

@@ -121,8 +121,7 @@ class WatchedPass(Pass):
         self._visited += 1
         if limits.interrupts.is_asked:
             raise interrupted(f"before {function.label} went backward")
-        if (now := perf_counter()) > limits.pace.due:
-            limits.pace.tell(now, self._visited)
+        limits.pace.reached(self._visited)
         if type(function) is not OperatorFunction:
             visit.gxs = self._run_own(visit, function, gys, wanted)
             return visit.gxs
