@@ -248,7 +248,7 @@ class Function:
                 raise wrong_results(call, f"{type(output).__name__} {output!r}", len(outputs))
             if output.dtype.kind not in NUMERIC:
                 raise wrong_results(call, f"an array of dtype {output.dtype}", len(outputs))
-        return tuple([copied(np.asarray(y) if isinstance(y, np.generic) else y, device_of(y)) for y in outputs])
+        return tuple(map(copied, outputs))
 
     def input_gradients(self, gys: Sequence[Array | None], wanted: int) -> Sequence[Gradient | None]:
         """The gradients of the inputs, arrays, from those of the outputs.

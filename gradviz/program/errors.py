@@ -39,8 +39,6 @@ class GradvizError(Exception):
         self.versions = tuple(versions)
 
     def __str__(self) -> str:
-        if not self.ways_out:
-            return self.message
         return self.message + "".join(f"\n  - {way}" for way in self.ways_out)
 
     def retold(self, message: str, **changes: Any) -> Self:

@@ -81,8 +81,9 @@ def device_of(array: Array) -> Device:
     return Device("cuda", array.device.id)
 
 
-def copied(array: Array, device: Device) -> Array:
-    """A copy of a numpy or CuPy array on `device`; on the CPU a read-only one."""
+def copied(array: Array, device: Device | None = None) -> Array:
+    """A copy of a numpy or CuPy array on `device`, None: where it lies; on the CPU a read-only one."""
+    device = device or device_of(array)
     if device == CPU:
         copy = array.get() if is_on_gpu(array) else np.array(array, order="C")
         return guarded(copy)

@@ -172,8 +172,7 @@ class Log:
 
 
 def _copy(gradient: Any) -> Array:
-    array = plain(gradient)
-    return copied(array, device_of(array))
+    return copied(plain(gradient))
 
 
 def _writing(change: Change) -> Writing:

@@ -21,7 +21,7 @@ from ...gradient.rules import ask_rule
 from ...operators.registry import Array
 from ...program import Gradient, GradientSlice, Operator
 from ...program.operator import parts_of
-from ...runtime.devices import copied, device_of
+from ...runtime.devices import copied
 from ...runtime.watched import Limits, interrupted
 from .. import gradients
 from ..call import OperatorFunction
@@ -137,7 +137,7 @@ class WatchedPass(Pass):
         start = perf_counter()
         gxs = function.input_gradients(gys, wanted)
         seconds = perf_counter() - start
-        visit.runs.append((tuple([copied(gx, device_of(gx)) for gx in gxs if gx is not None]), seconds))
+        visit.runs.append((tuple([copied(gx) for gx in gxs if gx is not None]), seconds))
         return gxs
 
 

@@ -10,7 +10,7 @@ from ...program.code_line import stored
 from ...program.errors import code, count_of, listed
 from ...program.events import Accumulated, Failed, Played
 from ...program.net_halves import NetHalves, nets_of
-from ...runtime.devices import copied, device_of
+from ...runtime.devices import copied
 from ...runtime.watched import Journal, Limits, uncollected
 from ..expression import Expression, Recalled, is_legal, recall, recorded, written
 from ..faults import bad_schedule, named
@@ -111,7 +111,7 @@ def _by_rank(
         return _journal(log())
 
     def run(seeds: Sequence[tuple[Variable, Any]], **options: Any) -> Arrived:
-        own = [(y, copied(gradient, device_of(gradient))) for y, gradient in seeds]
+        own = [(y, copied(gradient)) for y, gradient in seeds]
         notes.seeds += [Seed(y, gradient, y in given) for y, gradient in own]
         before: Callable[[Function], None] | None = None
         if stand is not None:

@@ -96,7 +96,7 @@ class TapeLog(Log):
     def seed(self, y: str, gradient: Array) -> str:
         """The name of the gradient that is given for y."""
         name = self._names.take(gradient_name(y))
-        self.values[name, 0] = copied(gradient, device_of(gradient))
+        self.values[name, 0] = copied(gradient)
         return name
 
     def _shown(self, event: Event) -> Event:
@@ -144,7 +144,7 @@ class WatchedTape(TapePass):
         if plan is None:
             wanted_ones = [gx for at, gx in enumerate(gxs) if wanted >> at & 1]
             # A function of the user's may keep what it returned, and change it.
-            made = [None if gx is None else copied(gx, device_of(gx)) for gx in wanted_ones]
+            made = [None if gx is None else copied(gx) for gx in wanted_ones]
             self._log.ran(first, made, perf_counter() - start)
         else:
             for answer, gx in zip(plan.answers, gxs, strict=True):
