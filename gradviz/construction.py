@@ -334,13 +334,7 @@ def _located(way: Sequence[str]) -> Iterator[None]:
     try:
         yield
     except GradvizError as error:
-        raise type(error)(
-            f"In {', '.join(way)}: {error.message}",
-            kind=error.kind,
-            operator_index=error.operator_index,
-            blobs=error.blobs,
-            ways_out=error.ways_out,
-        ) from error
+        raise error.retold(f"In {', '.join(way)}: {error.message}") from error
 
 
 def _names_in(operators: Iterable[Operator]) -> Iterator[str]:

@@ -17,8 +17,8 @@ from .program.events import Aggregator
 from .program.net import with_nets
 from .program.operator import as_names, check_operator
 from .program.single_assignment import without_overwriting
+from .runtime.devices import device_of_block
 from .runtime.executor import check_arity
-from .runtime.scope import device_of_block
 
 
 class Net(BlockNet):

@@ -306,12 +306,8 @@ def _some(names: Sequence[str]) -> str:
     return listed(names) if len(names) <= MOST_NAMES else f"{count_of(len(names), 'parameter')}, as {names[0]},"
 
 
-def _or_none(value: Number | None) -> str:
-    return digits(value, "none")
-
-
 def _cells(norms: Sequence[Number | None]) -> list[str]:
-    return list(map(_or_none, norms))
+    return [digits(one, "none") for one in norms]
 
 
 def _ends(norms: Sequence[Number | None]) -> list[str]:

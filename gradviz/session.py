@@ -18,7 +18,7 @@ from .debugger import CursorError, Recording
 from .debugger.document import MOST_EVENTS, Trace, decode_with_events, encode, encode_packed
 from .debugger.journal import Budget, Folder, Progress, record_any
 from .debugger.steering import unpacked_recording
-from .debugger.telling import outline
+from .debugger.telling import Parts, outline
 from .eager import Variable
 from .gradient import Ys
 from .net import Net
@@ -26,8 +26,7 @@ from .notebook import ANSWERS, BUDGET
 from .notebook.files import write_whole
 from .notebook.pausing import pause
 from .notebook.progress import shown_progress
-from .notebook.session_protocol import Advancing, Shown
-from .notebook.wait import Wait
+from .notebook.session_protocol import Advancing, Shown, Wait
 from .program import Gradient, GradientSlice, NetDef, NetError, Operator
 from .program.events import Aggregator, Event
 from .program.operator import parts_of
@@ -37,7 +36,6 @@ from .runtime.watched import uncollected
 if TYPE_CHECKING:
     import graphviz
 
-    from .debugger.telling import Parts
     from .drawing import Opened, Theme
     from .notebook.cells import Written
     from .notebook.inserting import Of
@@ -105,9 +103,8 @@ class Session(Shown):
         if self._recording is None or len(self) <= MOST_EVENTS:
             write_whole(path, encode(self.trace()))
             return
-        marks = {"breakpoints": self.marks.breakpoints, "watches": self.marks.watches}
         with uncollected():
-            trace = msgspec.structs.replace(outline(self._recording), **marks)
+            trace = self._marked(outline(self._recording))
             packed_trace = encode_packed(trace, *self._recording.in_columns)
         write_whole(path, packed_trace)
 
@@ -254,16 +251,12 @@ class Session(Shown):
         return self._nearest.around(self.position)
 
     @cached_property
-    def _parts(self) -> "Parts":
-        from .debugger.telling import Parts
-
+    def _parts(self) -> Parts:
         assert self._recording is not None
         return Parts(self._recording)
 
     @cached_property
-    def _nearest(self) -> "Parts":
-        from .debugger.telling import Parts
-
+    def _nearest(self) -> Parts:
         return Parts(self._journal, NEAR_EVENTS, NEAR_OPERATORS)
 
     def _marked(self, trace: Trace) -> Trace:

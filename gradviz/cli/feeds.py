@@ -14,7 +14,7 @@ from .. import Net, Workspace
 from ..notebook.files import FileError
 from ..program import RunError
 from ..program.control_flow import operators_in
-from ..program.errors import get_close_matches, shorten
+from ..program.errors import meant, shorten
 from .files import about, read
 
 FORMS = (
@@ -46,12 +46,11 @@ def fed(args: Namespace, net: Net) -> Workspace:
         elif name in inputs:
             ws.feed(name, _one(text, value))
         else:
-            near = get_close_matches(name, inputs)
             raise RunError(
                 f"--feed {text}: no operator of {net.name} reads {shorten(name)}.",
                 kind="undefined_blob",
                 blobs=[name],
-                ways_out=[f"Did you mean {' or '.join(near)}?"] if near else FORMS,
+                ways_out=meant(name, inputs, 3) or FORMS,
             )
     return ws
 

@@ -1,27 +1,36 @@
-"""`gradviz run` and `gradviz grad`: a net, what it is fed, and what comes of it."""
+"""`gradviz run` and `gradviz grad`: a net, what it is fed, and what comes of it, which is an answer as any other."""
 
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
 
 from .. import Net, Session, Workspace, debug
-from ..debugger.document import Value
+from ..debugger.answers import Answer, Block, Bullets, Grid, Paragraph, digits
+from ..debugger.document import Number, Value
 from ..debugger.journal import UNDEFINED, complete
-from ..debugger.statistics import all_statistics
+from ..debugger.statistics import all_statistics, statistics
+from ..debugger.telling import measured
 from ..notebook.progress import shown_progress
 from ..operators.registry import Array
 from ..operators.scopes import ScopeStack
 from ..program import Gradient, GradientError, GradientSlice, GradvizError
-from ..program.control_flow import scopes_of
-from ..program.errors import listed
+from ..program.control_flow import reads_from_outside, scopes_of
+from ..program.errors import count_of, listed
 from ..program.events import Completed, Deduplicated, Failed, Ran
 from ..program.operator import parts_of
+from ..runtime.devices import CPU, device_of, moved
 from .feeds import fed
 from .files import read_net
 from .output import give, say, target, write_arrays, written
-from .results import GradientOf, GradView, RunView
+
+ELEMENTS = 60
+"""Of an array with more the text shows the corners."""
 
 
 def run(args: Namespace) -> int:
@@ -33,7 +42,7 @@ def run(args: Namespace) -> int:
             ws.run(net, progress=progress)
     except GradvizError as error:
         raise _from_here(complete(error, net.ops, ws)) from error
-    view = RunView(net.name, _arrays(ws, args.fetch or ends(net)[1]))
+    view = RunView(net.name, _arrays(ws, args.fetch or _outputs(net)))
     if path is not None:
         write_arrays(path, _arrays(ws, args.fetch or ws, "cpu"))
     return _given(view, args, path)
@@ -58,12 +67,12 @@ def recorded(net: Net, args: Namespace) -> Session:
         GradientError: ``bad_ys``, none is named and the net has not one output. And what `fed` and `debug` raise.
     """
     ys = _ys(net, args)
-    is_run = args.feed or args.device or not ends(net)[0]
+    is_run = args.feed or args.device or not reads_from_outside(net.ops)
     return debug(net, ys, workspace=fed(args, net) if is_run else None)
 
 
 def _ys(net: Net, args: Namespace) -> list[str]:
-    outputs = ends(net)[1]
+    outputs = _outputs(net)
     if args.ys or len(outputs) == 1:
         return args.ys or outputs
     raise GradientError(
@@ -73,18 +82,14 @@ def _ys(net: Net, args: Namespace) -> list[str]:
     )
 
 
-def ends(net: Net) -> tuple[list[str], list[str]]:
-    """What a net reads from outside, and its outputs: what it writes and makes nothing of."""
-    inputs: dict[str, None] = {}
+def _outputs(net: Net) -> list[str]:
+    """What a net writes and makes nothing of."""
     outputs: dict[str, None] = {}
-    made: set[str] = set()
     for op in net.ops:
-        inputs |= dict.fromkeys(name for name in op.inputs if name not in made)
         for name in op.inputs if op.outputs else ():  # Print only looks
             outputs.pop(name, None)
         outputs |= dict.fromkeys(name for name in op.outputs if name not in scopes_of(op))
-        made.update(op.outputs)
-    return list(inputs), list(outputs)
+    return list(outputs)
 
 
 def _given(view: RunView | GradView, args: Namespace, path: Path | None) -> int:
@@ -146,3 +151,77 @@ def _gradient(session: Session, name: str, gradient: Gradient, value: Value | No
         return GradientOf(gradient, None, None, None)
     norm = session.ledger(name).ledger.norm if isinstance(gradient, GradientSlice) else value.norm
     return GradientOf(gradient, value.shape, value.dtype, norm)
+
+
+def _plain(array: Array) -> dict[str, Any]:
+    """An array as JSON has it; its values are lists, in which a complex number is a list of two."""
+    numbers = moved(array, CPU)
+    if numbers.dtype.kind == "c":
+        numbers = np.stack([numbers.real, numbers.imag], -1)
+    about = {"shape": list(array.shape), "dtype": str(array.dtype), "device": str(device_of(array))}
+    return {**about, "values": numbers.tolist()}
+
+
+class RunView(Answer, frozen=True):
+    """What a run gave.
+
+    Attributes:
+        net: its name.
+        blobs: the arrays asked for, or the outputs.
+    """
+
+    answer = "run"
+    plain = _plain
+    net: str
+    blobs: dict[str, Array]
+
+    def blocks(self) -> Iterator[Block]:
+        for name, array in self.blobs.items():
+            numbers = np.array2string(moved(array, CPU), threshold=ELEMENTS, prefix="  ", max_line_width=100)
+            yield Paragraph(f"{name}: {measured(statistics(array))}\n  {numbers}")
+        if not self.blobs:
+            yield Paragraph(f"{self.net} was run, and there is no array to show.")
+
+
+class GradientOf(msgspec.Struct, frozen=True):
+    """The gradient of a blob.
+
+    Attributes:
+        gradient: its name, or those of its indices and values.
+        shape, dtype, norm: of a sparse one those of its values, and the norm of all; None: not computed.
+    """
+
+    gradient: Gradient
+    shape: list[int] | None
+    dtype: str | None
+    norm: Number | None
+
+
+class GradView(Answer, frozen=True):
+    """The backward pass of a net.
+
+    Attributes:
+        net: its name.
+        ys: what was differentiated.
+        operators: the gradient operators in SSA form.
+        gradients: blob -> its gradient.
+    """
+
+    answer = "grad"
+    net: str
+    ys: list[str]
+    operators: list[str]
+    gradients: dict[str, GradientOf]
+
+    def blocks(self) -> Iterator[Block]:
+        count = count_of(len(self.operators), "gradient operator")
+        yield Paragraph(f"{self.net}, differentiated from {listed(self.ys)}: {count}", is_title=True)
+        yield Bullets(self.operators)
+        rows = [(name, ", ".join(parts_of(one.gradient)), *_texts(one)) for name, one in self.gradients.items()]
+        yield Grid("Gradients", ("blob", "gradient", "shape", "norm"), rows)
+
+
+def _texts(one: GradientOf) -> tuple[str, str]:
+    if one.shape is None:
+        return "not computed", "not computed"
+    return f"{' × '.join(map(str, one.shape)) or 'scalar'} {one.dtype}", digits(one.norm, "none")

@@ -35,7 +35,7 @@ def call_failed(error: Exception, call: str) -> Exception:
     if isinstance(error, MemoryError):
         error = out_of_memory(error)
     if isinstance(error, RunError) and error.operator_index is None:
-        return RunError(f"{call}: {error.message}", kind=error.kind, blobs=error.blobs, ways_out=error.ways_out)
+        return error.retold(f"{call}: {error.message}")
     if isinstance(error, GradvizError):
         return error
     return RunError(
@@ -149,7 +149,7 @@ def rule_failed(error: GradientError, op: Operator, call: str) -> GradientError:
         for way in error.ways_out
     ]
     message = error.message.replace(describe(op, 0), call)
-    return GradientError(message, kind=error.kind, blobs=error.blobs, ways_out=ways_out)
+    return error.retold(message, operator_index=None, ways_out=ways_out)
 
 
 def no_buffers(schedule: str) -> GradientError:

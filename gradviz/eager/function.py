@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
 from itertools import count
-from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from weakref import WeakValueDictionary
 
@@ -24,7 +23,7 @@ from ..operators import register_gradient, register_kernel
 from ..operators.gradients import gradient_name
 from ..operators.registry import NUMERIC, Array, Gradients, RuleAnswer
 from ..program import Operator, RunError
-from ..program.code_line import caller
+from ..program.code_line import Instruction, caller
 from ..runtime.devices import CPU, copied, device_of, is_on_gpu
 from .faults import called, common_device, differentiable_once, wrong_count, wrong_results
 from .gradients import Gradient, checked_array, read_only, zeros_like
@@ -88,6 +87,7 @@ class Function:
         rank: the greatest rank among its inputs.
         uid: a number that grows from call to call.
         wanted: which inputs want a gradient: bit i stands for input i; 0 where nobody will run it backward.
+        called_at: where in the user's code it was called.
         returned_tuple: whether `forward` returned several outputs, or one in a tuple.
 
     Example:
@@ -102,9 +102,8 @@ class Function:
 
     __slots__ = (
         "__weakref__",
-        "_called_at",
-        "_called_in",
         "arrays",
+        "called_at",
         "count",
         "inputs",
         "rank",
@@ -120,8 +119,7 @@ class Function:
     uid: int
     wanted: int
     returned_tuple: bool
-    _called_in: CodeType | None
-    _called_at: int
+    called_at: Instruction
 
     def forward(self, xs: tuple[Array, ...]) -> Any:
         """The outputs, an array or a tuple of arrays, from the read-only arrays `xs`."""
@@ -191,7 +189,7 @@ class Function:
                 rank = x.rank
             bit <<= 1
         self.inputs = inputs
-        self._called_in, self._called_at = caller(depth)
+        self.called_at = caller(depth)
         self.uid = next(_uids)
         self.rank = rank
         self.wanted = wanted if records and passes else 0
@@ -250,7 +248,7 @@ class Function:
                 raise wrong_results(call, f"{type(output).__name__} {output!r}", len(outputs))
             if output.dtype.kind not in NUMERIC:
                 raise wrong_results(call, f"an array of dtype {output.dtype}", len(outputs))
-        return tuple([copied(np.asarray(y) if isinstance(y, np.generic) else y, device_of(y)) for y in outputs])
+        return tuple(map(copied, outputs))
 
     def input_gradients(self, gys: Sequence[Array | None], wanted: int) -> Sequence[Gradient | None]:
         """The gradients of the inputs, arrays, from those of the outputs.

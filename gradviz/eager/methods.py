@@ -21,11 +21,6 @@ def unchain(self: Variable) -> None:
         self._creator = CUT
 
 
-def unchain_backward(self: Variable) -> None:
-    """Forget every function that this Variable depends on; the Variables on the way become leaves."""
-    passes.cut(self)
-
-
 class Move(Function):
     """The same array on another device."""
 
@@ -94,7 +89,7 @@ def reflected(function: Callable[[Operand, Operand], Variable]) -> Callable[[Var
     return operator
 
 
-METHODS = (passes.backward, unchain, unchain_backward, to_cpu, to_gpu, clip, reshape, transpose)
+METHODS = (passes.backward, unchain, passes.unchain_backward, to_cpu, to_gpu, clip, reshape, transpose)
 FUNCTIONS = (
     functions.sum, functions.mean, functions.var, functions.std, functions.prod, functions.max, functions.min,
     functions.argmax, functions.argmin, functions.cumsum,

@@ -88,7 +88,7 @@ def changes(
     Args:
         run: a schedule.
     """
-    starts = [(y, _start(seed_of(y, g), create_graph)) for y, g in roots if not _starts_at_itself(y, g)]
+    starts = [(y, _start(seed, create_graph)) for y, seed in seeds_of(roots)]
     handed = HandedOut([seed for _, seed in starts], bool(current_mode().hooks))
     keep = {id(y.creator) for y, _ in roots if y.creator is not None} if len(roots) > 1 else ()
     with np.errstate(**QUIET), in_mode(records=True) if create_graph else nullcontext():
@@ -102,9 +102,9 @@ def changes(
     return made
 
 
-def _starts_at_itself(y: Variable, gradient: Any) -> bool:
-    """Whether y is a leaf whose own gradient, set by hand, would be added to itself."""
-    return y.creator is None and gradient is None and y._grad_is_given
+def seeds_of(roots: Sequence[tuple[Variable, Any]]) -> list[tuple[Variable, Any]]:
+    """Where a pass starts, see `seed_of`; a leaf whose own gradient was set by hand would add it to itself."""
+    return [(y, seed_of(y, g)) for y, g in roots if not (y.creator is None and g is None and y._grad_is_given)]
 
 
 def grad(
@@ -151,8 +151,8 @@ def grad(
     return made[0] if isinstance(inputs, Variable) else made
 
 
-def cut(root: Variable) -> None:
-    """Let every function that `root` depends on forget what it read and returned."""
+def unchain_backward(root: Variable) -> None:
+    """Forget every function that this Variable depends on; the Variables on the way become leaves."""
     for function in _behind([root]):
         function.cut()
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from ..operators.registry import NUMERIC, Array
 from ..program import Device, RunError
-from ..runtime.devices import CPU, copied, current, device_of, guarded, is_guarded, is_on_gpu, moved
-from ..runtime.scope import device_here
+from ..runtime.devices import CPU, copied, current, device_here, device_of, guarded, is_guarded, is_on_gpu, moved
 from . import gradients
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from ..operators import lookup
 from ..operators.arguments import check_names
 from ..program import Gradient, GradientError, GradientSlice, NetError, Operator
 from ..program.control_flow import NETS, check_structure, kept_inputs, kept_name, scopes_of
-from ..program.errors import get_close_matches, shorten
+from ..program.errors import meant, shorten
 from ..program.events import Checked, InputChecked, Source
 from ..program.net import check_depth
 from ..program.operator import Ssa, check_name, parts_of, play
@@ -302,14 +302,12 @@ def parse_ys(
 
 
 def _unknown(y: str, known: Set[str], local_to: str | None) -> GradientError:
-    near = get_close_matches(y, known, n=3)
+    more = meant(y, known, 3) or ["str(net) lists every blob."]
     if local_to is not None:
-        more = (
+        more = [
             f"{shorten(y)} is local to the net {local_to}, whose Do keeps it to itself: make it an output of that Do."
-        )
-    else:
-        more = f"Did you mean {' or '.join(near)}?" if near else "str(net) lists every blob."
-    return _bad(f"The net has no blob {shorten(y)} to differentiate.", blobs=[y], more=[more])
+        ]
+    return _bad(f"The net has no blob {shorten(y)} to differentiate.", blobs=[y], more=more)
 
 
 def _only_names(y: Any) -> str:

@@ -59,7 +59,7 @@ def _bundle(event: Event) -> dict[str, Any] | None:
     None: no session stands there any more, so that the event shows itself.
     """
     from .channel import kernel_channel
-    from .output import forms
+    from .still import forms
 
     session = kernel_channel().session_at(event)
     return None if session is None else forms(session)

@@ -33,8 +33,7 @@ from comm.base_comm import BaseComm
 from ..debugger.document import BreakpointEntry, Marked, Trace, encode
 from ..program.events import Event
 from .asking import Question, reply, shown_after
-from .session_protocol import PROTOCOL, Shown, follow
-from .wait import Wait
+from .session_protocol import PROTOCOL, Shown, Wait, follow
 
 logger = logging.getLogger(__name__)
 
@@ -87,7 +86,7 @@ class Channel:
         # The one that was displayed, chosen, moved or made last comes last.
         self._recent: weakref.WeakKeyDictionary[Shown, None] = weakref.WeakKeyDictionary()
         self._active: weakref.ref[Shown] | None = None
-        self._ends: list[Callable[[], None]] = []
+        self._end: Callable[[], None] = lambda: None
         self._sign: BaseComm | None = None
         self._announced: str | None = None
         self._listed: list[dict[str, str]] = []
@@ -127,14 +126,9 @@ class Channel:
         """Make `session` the one that all panels show and move."""
         self._touch(session)
         if self._current() is not session:
-            for end in self._ends:
-                end()
+            self._end()
             self._active = weakref.ref(session)
-            self._ends = [
-                follow(session.observe, self._moved),
-                follow(session.observe_marks, self._marked),
-                follow(session.wait.observe, self._waited),
-            ]
+            self._end = follow(session, self._moved, self._marked, self._waited)
         self.tell()
 
     def is_active(self, session: Shown) -> bool:

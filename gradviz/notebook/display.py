@@ -6,9 +6,8 @@ import weakref
 from typing import Any
 
 from . import kernel_shell, request, user_shell
-from .output import forms
 from .session_protocol import Shown
-from .still import text
+from .still import forms, text
 
 _widgets: weakref.WeakKeyDictionary[Shown, Any] = weakref.WeakKeyDictionary()
 """One widget for each session that is shown: showing it again must not copy its trace."""

@@ -27,7 +27,7 @@ from . import ANSWERS, BUDGET, still
 from .files import GENERATOR, FileError
 from .page_answers import answers
 
-CORNERS = (*PREVIEWS[1:], (1, 4))
+CORNERS = (*PREVIEWS[1:], (1, 4), (0, 0))
 """Rows and columns of elements that are tried, one after the other, where all do not fit."""
 
 STATIC = Path(__file__).parent / "static"
@@ -167,20 +167,20 @@ def within(trace: Trace, budget: int) -> tuple[Trace, str]:
     and counts of NaN, infinities and zeros always stay. The second result is a sentence, empty where all is there.
     """
     values = _values(trace)
-    size = _size(trace)
+    size = len(msgspec.json.encode([trace.values, as_rows(trace.arrays)]))
     if size <= budget:
         return trace, ""
     without_elements = size - len(msgspec.json.encode([value.preview for value in values]))
     for rows, columns in CORNERS:
         corners = [_corner(value, rows, columns) for value in values]
         if without_elements + len(msgspec.json.encode(corners)) <= budget:
-            smaller = _with(
-                trace, [replace(value, preview=corner) for value, corner in zip(values, corners, strict=True)]
+            smaller = [replace(value, preview=corner) for value, corner in zip(values, corners, strict=True)]
+            said = (
+                f"it has the first {rows} × {columns} elements of an array at most"
+                if rows
+                else "the elements of arrays were left out; their statistics are there"
             )
-            return smaller, f"To keep the page small, it has the first {rows} × {columns} elements of an array at most."
-    empty = _with(trace, [replace(value, preview=_corner(value, 0, 0)) for value in values])
-    if _size(empty) <= budget:
-        return empty, "To keep the page small, the elements of arrays were left out; their statistics are there."
+            return _with(trace, smaller), f"To keep the page small, {said}."
     bare = _with(trace, [_bare(value) for value in values])
     return bare, "To keep the page small, all numbers of values were left out; their shapes and types are there."
 
@@ -193,10 +193,6 @@ def _with(trace: Trace, values: list[Value]) -> Trace:
     """`trace` with other values, in the order of `_values`."""
     count = len(trace.values)
     return replace(trace, values=dict(zip(trace.values, values[:count], strict=True)), arrays=values[count:])
-
-
-def _size(trace: Trace) -> int:
-    return len(msgspec.json.encode([trace.values, as_rows(trace.arrays)]))
 
 
 def _corner(value: Value, rows: int, columns: int) -> list[list[Number]]:

@@ -1,4 +1,4 @@
-"""What this room asks of a session: a cursor that can be moved and watched, and a trace document."""
+"""What this room asks of a session: a cursor that can be moved, watched and waited at, and a trace document."""
 
 from __future__ import annotations
 
@@ -11,11 +11,52 @@ from typing import Any, Protocol
 from ..debugger import Cursor
 from ..debugger.answers import Answer
 from ..debugger.document import Trace
-from .wait import Wait
 
 PROTOCOL = 2
 """Of the messages and the state that Python and its views exchange: the next number where one would not understand the
 other. Views compare it with theirs and say which side is older; see `extension/src/model/schema/protocol.ts`."""
+
+BEAT = 0.05
+"""Seconds after which a cell that waits looks whether it may go on."""
+
+
+class Wait:
+    """Whether a cell waits at a session.
+
+    Attributes:
+        is_on: a cell waits.
+    """
+
+    def __init__(self) -> None:
+        self.is_on = False
+        self._observers: list[Callable[[Any], None]] = []
+
+    def observe(self, observer: Callable[[Any], None]) -> Callable[[], None]:
+        """Call `observer(self)` when a cell begins or ends to wait; the function returned ends that."""
+        self._observers.append(observer)
+        return lambda: self._observers.remove(observer)
+
+    def end(self) -> None:
+        """Let the cell go on, from any thread; where none waits nothing happens."""
+        if self.is_on:
+            self._turn(False)
+
+    async def until_ended(self) -> None:
+        """Wait."""
+        import asyncio  # takes its time to import
+
+        self._turn(True)
+        try:
+            # An interrupt alone does not wake the loop of a kernel, which would not end the wait then.
+            while self.is_on:
+                await asyncio.sleep(BEAT)
+        finally:
+            self.end()
+
+    def _turn(self, is_on: bool) -> None:
+        self.is_on = is_on
+        for observer in tuple(self._observers):
+            observer(self)
 
 
 class Advancing(Protocol):
@@ -83,13 +124,18 @@ class Shown(Cursor):
         """The same pass over the SSA form of the net."""
 
 
-Observe = Callable[[Callable[[Any], None]], Callable[[], None]]
-"""`observe` or `observe_marks` of a session, or `observe` of its wait."""
+Told = Callable[[Any], None]
+"""Is told of a session, or of its wait."""
 
 
-def follow(observe: Observe, callback: Callable[[Any], None]) -> Callable[[], None]:
-    """Observe a session without keeping it alive; the function returned ends it, once or more often."""
-    follower = weakref.ref(_Follower(observe, callback))
+def follow(session: Shown, moved: Told, marked: Told, waited: Told) -> Callable[[], None]:
+    """Observe a session without keeping it alive; the function returned ends it, once or more often.
+
+    Args:
+        moved, marked: hear of the session after each move, and each change of what is marked in it.
+        waited: hears of its wait.
+    """
+    follower = weakref.ref(_Follower(session, moved, marked, waited))
 
     def stop() -> None:
         following = follower()
@@ -102,13 +148,13 @@ def follow(observe: Observe, callback: Callable[[Any], None]) -> Callable[[], No
 class _Follower:
     """An observer that lives as long as the session that it observes, since nothing else holds it."""
 
-    def __init__(self, observe: Observe, callback: Callable[[Any], None]) -> None:
-        self._callback = callback
-        self._unobserve = observe(self)
+    def __init__(self, session: Shown, moved: Told, marked: Told, waited: Told) -> None:
+        self._moved = moved
+        self._ends = [session.observe(self), session.observe_marks(marked), session.wait.observe(waited)]
 
     def __call__(self, session: Shown) -> None:
-        self._callback(session)
+        self._moved(session)
 
     def stop(self) -> None:
-        self._unobserve()
-        self._unobserve = lambda: None
+        while self._ends:
+            self._ends.pop()()

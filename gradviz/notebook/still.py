@@ -1,16 +1,51 @@
-"""A recording standing still at one position, as text and as HTML without scripts: for where no widget lives."""
+"""A session standing still at one position, as text, as HTML without scripts, and as all that an output has of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from html import escape
+from typing import Any
 
 from ..debugger.document import Line, Trace
 from ..debugger.telling import reminder
+from ..drawing import DARK, LIGHT, svg
+from .session_protocol import Shown
+
+SESSION_TYPE = "application/vnd.gradviz.session+json"
+"""By this type the JupyterLab plugin knows an output of ours; it then uses the other forms in the bundle."""
+
+MOST_PICTURE = 500_000
+"""Characters of SVG that an output may carry; it is saved with the notebook."""
 
 MOST_ROWS = 200
 """Longer programs are cut in an output; the widget and the trace have them whole."""
+
+
+def forms(session: Shown) -> dict[str, Any]:
+    """What needs no kernel, wherever the notebook is read: our own type, SVG, HTML and text, by MIME type."""
+    trace, position = session.view(), session.position
+    picture = svg(trace, position)
+    if len(picture) > MOST_PICTURE:
+        picture = ""
+    return {
+        SESSION_TYPE: {
+            "version": 1,
+            "id": session.id,
+            "name": trace.name,
+            "position": position,
+            "dark": dark_colours(),
+        },
+        **({"image/svg+xml": picture} if picture else {}),
+        "text/html": html(trace, position, picture),
+        "text/plain": text(trace, position),
+    }
+
+
+def dark_colours() -> dict[str, str]:
+    """The colours of a light picture and what they are in a dark one."""
+    colours = [field.name for field in fields(LIGHT) if str(field.default).startswith("#")]
+    return {getattr(LIGHT, name): getattr(DARK, name) for name in colours}
 
 
 def text(trace: Trace, position: int) -> str:

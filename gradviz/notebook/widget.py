@@ -13,8 +13,7 @@ import traitlets
 
 from ..debugger.document import Marked, Trace, encode
 from .asking import Question, reply, shown_after
-from .session_protocol import PROTOCOL, Shown, follow
-from .wait import Wait
+from .session_protocol import PROTOCOL, Shown, Wait, follow
 
 logger = logging.getLogger(__name__)
 
@@ -95,8 +94,7 @@ class DebuggerWidget(anywidget.AnyWidget):
         """Show this session from now on, if it is another one."""
         if session is self._session():
             return
-        for end in self._ends:
-            end()
+        self._end()
         self._session, self._length, self._shown = weakref.ref(session), len(session), session.view()
         with self.hold_sync():
             for name, value in _state(session, self._shown).items():
@@ -106,16 +104,11 @@ class DebuggerWidget(anywidget.AnyWidget):
     def close(self) -> None:
         """Stop following the session and remove the widget from every output."""
         # The base class also closes in its finalizer, which may run for a widget that was never built to its end.
-        for end in getattr(self, "_ends", ()):
-            end()
+        getattr(self, "_end", lambda: None)()
         super().close()
 
     def _observe(self, session: Shown) -> None:
-        self._ends = [
-            follow(session.observe, self._follow),
-            follow(session.observe_marks, self._follow_marks),
-            follow(session.wait.observe, self._follow_wait),
-        ]
+        self._end = follow(session, self._follow, self._follow_marks, self._follow_wait)
 
     def _follow_wait(self, wait: Wait) -> None:
         self.waits = wait.is_on

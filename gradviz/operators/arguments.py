@@ -5,7 +5,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from ..program import GradvizError, Operator, RunError
-from ..program.errors import get_close_matches
+from ..program.errors import meant
 
 HINTS = frozenset(
     (
@@ -37,16 +37,12 @@ def check_names(op: Operator, index: int, takes: Mapping[str, Any] | None, error
         return
     for name in op.args:
         if name not in takes and name not in HINTS:
-            near = get_close_matches(name, takes, n=2)
             raise error(
                 f"{op.type} takes no argument {name!r} (operator #{index} {op}).",
                 kind="bad_argument",
                 operator_index=index,
                 blobs=op.outputs,
-                ways_out=[
-                    *([f"Did you mean {' or '.join(near)}?"] if near else []),
-                    f"It takes {', '.join(takes) or 'none'}.",
-                ],
+                ways_out=[*meant(name, takes), f"It takes {', '.join(takes) or 'none'}."],
             )
 
 

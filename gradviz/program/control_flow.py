@@ -367,13 +367,8 @@ def within(error: E, op: Operator, index: int, argument: str, iteration: int | N
         iteration: of a loop, from 0.
     """
     round_ = "" if iteration is None else f", iteration {iteration}"
-    return type(error)(
-        f"In the {argument} of operator #{index} {op.type}{round_}: {error.message}",
-        kind=error.kind,
-        operator_index=index,
-        blobs=error.blobs,
-        ways_out=error.ways_out,
-    )
+    way = f"In the {argument} of operator #{index} {op.type}{round_}"
+    return error.retold(f"{way}: {error.message}", operator_index=index)
 
 
 def kept_name(blob: BlobVersion) -> str:

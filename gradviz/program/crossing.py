@@ -136,6 +136,6 @@ def with_copies(net: NetDef, skip: int, lying: Mapping[str, Device], default: De
         ops += joined
     if len(ops) == len(net.ops):
         return net, skip
-    made = NetDef(net.name, external_inputs=net.external_inputs, external_outputs=net.external_outputs)
-    made.ops, made.calls, made.copies = ops, calls, net.copies
+    made = net.copy()
+    made.ops, made.calls = ops, calls
     return made, begin

@@ -5,6 +5,7 @@ Below them stand the words that sentences are put together from.
 
 from collections.abc import Iterable, Sequence
 from math import prod
+from typing import Any, Self
 
 
 class GradvizError(Exception):
@@ -38,9 +39,11 @@ class GradvizError(Exception):
         self.versions = tuple(versions)
 
     def __str__(self) -> str:
-        if not self.ways_out:
-            return self.message
         return self.message + "".join(f"\n  - {way}" for way in self.ways_out)
+
+    def retold(self, message: str, **changes: Any) -> Self:
+        """The same error in other words, and with other fields; versions, which are those of one net, are left out."""
+        return type(self)(**vars(self) | {"message": message, "versions": ()} | changes)
 
     def explain(self) -> str:
         """The whole story as text: the fault, its kind, operator and blobs, and every way out."""
@@ -125,6 +128,12 @@ def get_close_matches(word: str, possibilities: Iterable[str], n: int = 3, cutof
     from difflib import get_close_matches
 
     return get_close_matches(word, _with_letters_of(word, list(possibilities), cutoff), n, cutoff)
+
+
+def meant(word: str, words: Iterable[str], most: int = 2) -> list[str]:
+    """The question whether a word with a mistake in it is one of these; empty: it is like none of them."""
+    near = get_close_matches(word, words, most)
+    return [f"Did you mean {' or '.join(near)}?"] if near else []
 
 
 def _with_letters_of(word: str, names: list[str], cutoff: float) -> list[str]:

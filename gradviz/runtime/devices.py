@@ -1,4 +1,4 @@
-"""Devices: where arrays lie, and how they are copied from one to another.
+"""Devices: where arrays lie, how they are copied from one to another, and a ``with`` block that says it for all.
 
 Where an operator runs `gradviz.program.crossing` says. What it reads or returns is copied to that device if it lies
 elsewhere; the blobs that it reads stay where they are.
@@ -9,8 +9,9 @@ Arrays on a GPU are CuPy's. CuPy is imported when a device ``cuda`` is asked for
 """
 
 import sys
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -80,8 +81,9 @@ def device_of(array: Array) -> Device:
     return Device("cuda", array.device.id)
 
 
-def copied(array: Array, device: Device) -> Array:
-    """A copy of a numpy or CuPy array on `device`; on the CPU a read-only one."""
+def copied(array: Array, device: Device | None = None) -> Array:
+    """A copy of a numpy or CuPy array on `device`, None: where it lies; on the CPU a read-only one."""
+    device = device or device_of(array)
     if device == CPU:
         copy = array.get() if is_on_gpu(array) else np.array(array, order="C")
         return guarded(copy)
@@ -163,3 +165,47 @@ def current(device: Device) -> AbstractContextManager[Any]:
 
     gpu: AbstractContextManager[Any] = cupy.cuda.Device(device.id)
     return gpu
+
+
+_of_block: ContextVar[Device | None] = ContextVar("gradviz_device", default=None)
+
+
+@contextmanager
+def device(where: str | Device) -> Iterator[Device]:
+    """Let what is made in this block lie and run on a device, where it does not say otherwise itself.
+
+    Operators that are added to a net run there; a `Workspace`, and a Variable of an array of the host, lie there. Nets
+    may be built for a device that is not there.
+
+    Args:
+        where: ``"cuda:0"``, ``"cpu"``, or a `Device`. Of blocks in each other the innermost one counts.
+
+    Raises:
+        NetError: ``bad_device`` for what is no device.
+
+    Example:
+        >>> with device("cuda:0"):
+        ...     net.Tanh("x", "y")
+        ...     net.Relu("y", "z", device="cpu")
+    """
+    parsed = Device.parse(where) or CPU
+    token = _of_block.set(parsed)
+    try:
+        yield parsed
+    finally:
+        _of_block.reset(token)
+
+
+def device_of_block() -> Device | None:
+    """The device of the innermost `device` block; None outside of one."""
+    return _of_block.get()
+
+
+def device_here() -> Device:
+    """Where arrays are put: on the device of the block, else on the host.
+
+    Raises:
+        RunError: ``bad_device``: it is not there.
+    """
+    block = _of_block.get()
+    return CPU if block is None else available(block)

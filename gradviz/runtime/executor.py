@@ -13,7 +13,7 @@ from ..operators.registry import Array
 from ..operators.scopes import ScopeStack
 from ..program import GradvizError, Operator, RunError
 from ..program.control_flow import local_to, scopes_of, within
-from ..program.errors import get_close_matches, out_of_memory, shorten
+from ..program.errors import meant, out_of_memory, shorten
 from .devices import freeze, is_on_gpu
 from .nested import Nested, Runner, Step, Values
 from .pace import Pace, Progress
@@ -218,8 +218,7 @@ def undefined(
         known: the blobs that are there.
         operators: those around `op`, in whose nested nets there may be a blob of that name.
     """
-    near = get_close_matches(name, dict.fromkeys(known), n=3)
-    ways_out = [f"Did you mean {' or '.join(near)}?"] if near else []
+    ways_out = meant(name, dict.fromkeys(known), 3)
     if way := local_to(operators, name):
         ways_out.append(f"{shorten(name)} is local to the net {way}: make it an output of the Do that runs this.")
     elif name in scopes_of(op):
@@ -241,10 +240,5 @@ def located(error: RunError, op: Operator, index: int, specs: Sequence[ArraySpec
         f"{name}: {'?' if spec is None else f'{spec.shape} {spec.dtype}'}"
         for name, spec in zip(op.inputs, specs, strict=True)
     )
-    return RunError(
-        f"Operator #{index} {op}: {error.message.rstrip('.')}. Its inputs are {shapes or 'none'}.",
-        kind=error.kind,
-        operator_index=index,
-        blobs=error.blobs or op.inputs,
-        ways_out=error.ways_out,
-    )
+    message = f"Operator #{index} {op}: {error.message.rstrip('.')}. Its inputs are {shapes or 'none'}."
+    return error.retold(message, operator_index=index, blobs=error.blobs or op.inputs)

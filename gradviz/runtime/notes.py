@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from functools import cached_property
 from itertools import repeat
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,24 +94,21 @@ class Half:
         return place if iteration is None else f"{place}[{iteration}]"
 
 
-class Run:
+class Run(NamedTuple):
     """One run of a nested net.
 
     Attributes:
         number: among all runs.
+        half: what ran, with what all runs of it have in common.
+        around: the run in which the operator ran that runs the net, by its number; None: the outermost net.
+        iteration: of a loop, from 0.
     """
 
-    __slots__ = ("_runs", "number")
-
-    def __init__(self, runs: Runs, number: int) -> None:
-        self._runs = runs
-        self.number = number
-
-    @property
-    def half(self) -> Half:
-        """What ran, with what all runs of it have in common."""
-        half: Half = self._runs.notes[self.number][0]
-        return half
+    number: int
+    half: Half
+    around: int | None
+    iteration: int | None
+    runs: Runs
 
     @property
     def net(self) -> NetHalves:
@@ -129,31 +126,19 @@ class Run:
         return self.half.operator
 
     @property
-    def around(self) -> int | None:
-        """The run in which that operator ran, as a number among all runs; None: the outermost net."""
-        around: int = self._runs.notes[self.number][1]
-        return None if around == NOWHERE else around
-
-    @property
-    def iteration(self) -> int | None:
-        """Of a loop, from 0."""
-        iteration: int | None = self._runs.notes[self.number][2]
-        return iteration
-
-    @property
     def path(self) -> tuple[str, ...]:
         """The way to it: ``("2.loop_net[3]", "0.net")``."""
-        return self._runs.path(self.number)
+        return self.runs.path(self.number)
 
     @property
     def workspace(self) -> Blobs:
         """The blobs that a Do worked on."""
-        return self._runs.notes[self.number][4] or {}
+        return self.runs.notes[self.number][4] or {}
 
     @property
     def values(self) -> Mapping[Key, Array]:
         """Blob version -> array of what it found and what it wrote."""
-        return self._runs.values(self.number)
+        return self.runs.values(self.number)
 
 
 class Runs(Sequence[Run]):
@@ -182,10 +167,12 @@ class Runs(Sequence[Run]):
     def __getitem__(self, index: slice) -> list[Run]: ...
     def __getitem__(self, index: int | slice) -> Run | list[Run]:
         if isinstance(index, slice):
-            return [Run(self, number) for number in range(len(self))[index]]
-        if 0 <= index < len(self.notes):
-            return Run(self, index)
-        return Run(self, range(len(self))[index])
+            return list(map(self._run, range(len(self))[index]))
+        return self._run(index if 0 <= index < len(self.notes) else range(len(self))[index])
+
+    def _run(self, number: int) -> Run:
+        half, around, iteration = self.notes[number][:3]
+        return Run(number, half, None if around == NOWHERE else around, iteration, self)
 
     @cached_property
     def half(self) -> NDArray[np.int32]:

@@ -13,14 +13,13 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from time import perf_counter
 from types import FrameType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 from ..operators.registry import Array
 from ..program import Gradient, GradvizError, NetDef, Operator, RunError
 from ..program.control_flow import within
 from ..program.events import Aggregator, Event, Failed
 from ..program.net_halves import Key, NetHalves, nets_of
-from .again import Again
 from .devices import CPU, finish
 from .executor import run_step
 from .nested import Nested as Runnable
@@ -75,11 +74,6 @@ class Limits(NamedTuple):
     interrupts: Interrupts
     pace: Pace
     stand: Callable[[Any], None] | None = None
-
-    @property
-    def waited(self) -> float:
-        """The seconds that went into files so far, which no operator took."""
-        return 0.0 if self.store is None else self.store.seconds
 
 
 def interrupted(where: str, operator_index: int | None = None) -> RunError:
@@ -245,6 +239,35 @@ class Lending(NamedTuple):
     in_use: int
     free: int
     taken: int
+
+
+class Rest(NamedTuple):
+    """What the rest of a program makes of a blob.
+
+    Attributes:
+        run: from an array in place of the blob to the values of the ys, as the journal lists them.
+        notes: how it is run, and what stays as it was though the blob changes it, in words.
+    """
+
+    run: Callable[[Array], list[Array]]
+    notes: list[str]
+
+
+class Again(Protocol):
+    """Parts of a recorded program, to be run again on other values: an engine brings it whose operators are its own."""
+
+    def rest(self, blob: Key) -> Callable[[], Rest]:
+        """What runs the program once, and gives what is behind a blob version.
+
+        Both raise GradvizError where it cannot be run again as it was, at once where that is known without running it.
+        """
+
+    def backward(self, index: int, arriving: Mapping[int, Array]) -> list[Array | None]:
+        """What forward operator `index` sends to each of its inputs, of the gradients of some of its outputs.
+
+        Raises:
+            GradvizError: its backward cannot be run again.
+        """
 
 
 def nets_as_run(journal: Journal) -> NetHalves:

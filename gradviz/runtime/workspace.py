@@ -11,13 +11,12 @@ import numpy as np
 
 from ..operators.registry import NUMERIC, Array
 from ..program import Device, NetDef, Operator, RunError
-from ..program.errors import get_close_matches, shorten
+from ..program.errors import meant, shorten
 from ..program.operator import check_name, check_operator
-from .devices import CPU, available, copied, device_of, guarded, is_on_gpu, moved
+from .devices import CPU, available, copied, device_here, device_of, guarded, is_on_gpu, moved
 from .executor import execute
 from .pace import Progress
 from .planning import Plan, plan
-from .scope import device_here
 
 
 class Workspace:
@@ -166,15 +165,11 @@ class Workspace:
         return f"<Workspace on {self.device}, {len(self)} blobs>{blobs}"
 
     def _missing(self, name: object) -> RunError:
-        near = get_close_matches(name, self._values, n=3) if isinstance(name, str) else []
         return RunError(
             f"The workspace has no blob {shorten(str(name))}.",
             kind="undefined_blob",
             blobs=[str(name)],
-            ways_out=[
-                *([f"Did you mean {' or '.join(near)}?"] if near else []),
-                "Feed it, or run the net that writes it.",
-            ],
+            ways_out=[*meant(str(name), self._values, 3), "Feed it, or run the net that writes it."],
         )
 
     def _elsewhere(self, value: Array) -> str:

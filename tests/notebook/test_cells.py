@@ -16,7 +16,7 @@ from nbclient import NotebookClient
 
 import gradviz
 from gradviz.notebook.cells import INLINE, NotebookError
-from gradviz.notebook.output import SESSION_TYPE
+from gradviz.notebook.still import SESSION_TYPE
 from tests.cupy_stand_in import stand_in
 from tests.drawing.nested import loop, three_deep, two_branches
 from tests.gradient.nets.strategy import RandomNet, random_nets

@@ -17,7 +17,7 @@ from gradviz.debugger.document import decode, encode
 from gradviz.drawing import svg
 from gradviz.notebook import still
 from gradviz.notebook.display import mimebundle
-from gradviz.notebook.output import SESSION_TYPE
+from gradviz.notebook.still import SESSION_TYPE
 from tests.notebook.conftest import REPOSITORY, Kernel
 
 WIDGET = "application/vnd.jupyter.widget-view+json"

@@ -23,7 +23,7 @@ def lines(net):
 
 def line_of(y):
     """The line that called the function that returned y."""
-    return code_line.line_of((y.creator._called_in, y.creator._called_at))
+    return code_line.line_of(y.creator.called_at)
 
 
 def branches():

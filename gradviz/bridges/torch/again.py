@@ -14,7 +14,7 @@ from ...operators.registry import Array
 from ...program import GradvizError
 from ...program.errors import count_of
 from ...program.net_halves import Key
-from ...runtime.again import Rest
+from ...runtime.watched import Rest
 from .graph import Graph, Output, Tensor, dtype_of, fits, fitted, gradients_of, is_function, is_hooked
 from .names import Names
 from .sandbox import Made, called
@@ -46,7 +46,7 @@ class Again:
         self._forward = forward
 
     def rest(self, blob: Key) -> Callable[[], Rest]:
-        """As of `runtime.again.Again`: the user's function with another value of a leaf."""
+        """As of `runtime.watched.Again`: the user's function with another value of a leaf."""
         leaf, forward = self._leaves.get(blob[0]), self._forward
         if forward is None:
             raise _not_again(
@@ -106,7 +106,7 @@ class Again:
         return _held(alike, constants, found), constants, False
 
     def backward(self, index: int, arriving: Mapping[int, Array]) -> list[Array | None]:
-        """As of `runtime.again.Again`: the node of an operator is called, which runs no hook."""
+        """As of `runtime.watched.Again`: the node of an operator is called, which runs no hook."""
         node = self._graph.nodes[index]
         if is_function(node) or is_hooked(node):
             why = "is written in Python and" if is_function(node) else "has kept what a hook unpacks: it"

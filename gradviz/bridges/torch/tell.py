@@ -40,8 +40,7 @@ from ...program.events import (
     Writing,
 )
 from ...program.operator import parts_of
-from ...runtime.again import Again
-from ...runtime.watched import Journal
+from ...runtime.watched import Again, Journal
 from .graph import Graph, Output, Tensor, fits, fitted, function_of, is_function, number_of, rows_of, type_of
 from .names import Distinct, Names
 from .origins import Origin

@@ -16,11 +16,11 @@ from ...operators.scopes import ScopeStack
 from ...program import Operator
 from ...program.control_flow import NETS
 from ...program.operator import free_name, parts_of
-from ...runtime.again import Again
 from ...runtime.devices import CPU, current, device_of, moved
 from ...runtime.executor import execute
 from ...runtime.nested import Step
 from ...runtime.planning import plan
+from ...runtime.watched import Again
 from ..journal import Key, Statement, Writing, dense
 from .flow import arriving, gives, made_for, seeds, sent
 from .net_view import NetView

@@ -150,13 +150,7 @@ class Fit:
         event = self._events[self._text.operators[place].made - 1] if 0 <= place < len(self._text.operators) else None
         if not isinstance(event, RuleApplied):
             return error
-        return RunError(
-            f"{error.message} This operator was made by {self._rule(event)}.",
-            kind=error.kind,
-            operator_index=position,
-            blobs=error.blobs,
-            ways_out=error.ways_out,
-        )
+        return error.retold(f"{error.message} This operator was made by {self._rule(event)}.")
 
     def _check_shapes(self, expected: ExpectedGradient, known: Known) -> None:
         blob, gradient = known.get(expected.blob.key), known.get(expected.parts[-1].key)

@@ -34,10 +34,9 @@ from ...program.events import (
 )
 from ...program.net_halves import Key, NetHalves
 from ...program.operator import parts_of
-from ...runtime.again import Again
 from ...runtime.notes import FAILED, Runs
 from ...runtime.store import Store
-from ...runtime.watched import Journal, Lending, uncollected
+from ...runtime.watched import Again, Journal, Lending, uncollected
 from ..document import Repeated, Trace
 from .naming import inner_words, is_part, part_words
 from .run_events import RunEvents

@@ -4,7 +4,7 @@ A ``grad`` is a blob x.grad: version 0 is what it held, the next one what the pa
 """
 
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -59,9 +59,7 @@ def called(index: int, op: Operator, function: Function | None) -> Played:
     ins, outs = (0,) * len(op.inputs), (0,) * len(op.outputs)
     if function is None:
         return Played(index, op, ins, outs)
-    return Played(
-        index, op, ins, outs, function.rank, line_of((function._called_in, function._called_at)), numbered=True
-    )
+    return Played(index, op, ins, outs, function.rank, line_of(function.called_at), numbered=True)
 
 
 def unwanted(function: Function | None, count: int) -> tuple[int, ...]:
@@ -122,6 +120,8 @@ class Log:
     """What happens in a pass, growing with it.
 
     Attributes:
+        engine: its schedule.
+        ys: what it starts from: the roots by name -> the name of the gradient that is given, None for ones.
         expression: the program that goes backward.
         events: what has happened.
         operators: the gradient operators, each executable on blobs of these names.
@@ -133,7 +133,10 @@ class Log:
         store: keeps the values; None: they are kept by references.
     """
 
+    engine: ClassVar[str]
+
     def __init__(self, expression: Expression, held: Mapping[Variable, Array], store: Store | None) -> None:
+        self.ys: dict[str, str | None] = {}
         self.events: list[Event] = []
         self.operators: list[Operator] = []
         self.values: MutableMapping[Key, Array] = new_values(store)
@@ -169,8 +172,7 @@ class Log:
 
 
 def _copy(gradient: Any) -> Array:
-    array = plain(gradient)
-    return copied(array, device_of(array))
+    return copied(plain(gradient))
 
 
 def _writing(change: Change) -> Writing:

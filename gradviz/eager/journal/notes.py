@@ -21,7 +21,7 @@ from ...gradient.rules import ask_rule
 from ...operators.registry import Array
 from ...program import Gradient, GradientSlice, Operator
 from ...program.operator import parts_of
-from ...runtime.devices import copied, device_of
+from ...runtime.devices import copied
 from ...runtime.watched import Limits, interrupted
 from .. import gradients
 from ..call import OperatorFunction
@@ -86,7 +86,6 @@ class Notes(msgspec.Struct, eq=False):
         sums: what it added up on the way, in order.
         changes: what was made of every ``grad``.
         error: what stopped it; None: it came to its end.
-        has_begun: whether the schedule started.
     """
 
     held: Mapping[Variable, Array]
@@ -95,7 +94,6 @@ class Notes(msgspec.Struct, eq=False):
     sums: list[Sum] = []
     changes: Sequence[NotedChange] = ()
     error: Exception | None = None
-    has_begun: bool = False
 
 
 class WatchedPass(Pass):
@@ -123,8 +121,7 @@ class WatchedPass(Pass):
         self._visited += 1
         if limits.interrupts.is_asked:
             raise interrupted(f"before {function.label} went backward")
-        if (now := perf_counter()) > limits.pace.due:
-            limits.pace.tell(now, self._visited)
+        limits.pace.reached(self._visited)
         if type(function) is not OperatorFunction:
             visit.gxs = self._run_own(visit, function, gys, wanted)
             return visit.gxs
@@ -140,7 +137,7 @@ class WatchedPass(Pass):
         start = perf_counter()
         gxs = function.input_gradients(gys, wanted)
         seconds = perf_counter() - start
-        visit.runs.append((tuple([copied(gx, device_of(gx)) for gx in gxs if gx is not None]), seconds))
+        visit.runs.append((tuple([copied(gx) for gx in gxs if gx is not None]), seconds))
         return gxs
 
 

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from ...operators import lookup
+from ...operators.gradients import gradient_name
 from ...operators.registry import Array, source_of
 from ...program import Gradient, GradientSlice, Operator
 from ...program.events import (
@@ -94,7 +95,9 @@ class Heap:
 
 
 class RankLog(Log):
-    """Says what happened, one visit after the other."""
+    """Says what happened, visit by visit, whenever it is asked to; what it has said is noted no longer."""
+
+    engine = "rank"
 
     def __init__(self, expression: Expression, notes: Notes, store: Store | None) -> None:
         super().__init__(expression, notes.held, store)
@@ -115,8 +118,13 @@ class RankLog(Log):
         for y, gradient, is_given in notes.seeds:
             self._seed(str(expression.name_of(y)), gradient, is_given)
 
-    def tell(self, visit: Visit) -> None:
-        """Say what happened at a visit, of which all is known by now."""
+    def catch_up(self) -> None:
+        """Say what happened at the visits that are noted, of which all is known by now, and let go of them."""
+        for visit in self._notes.visits:
+            self._tell(visit)
+        self._notes.visits.clear()
+
+    def _tell(self, visit: Visit) -> None:
         function, index = visit.function, self._heap.indices[visit.function.uid]
         waits, waiting = self._heap.take()
         self._visited.add(index)
@@ -134,7 +142,8 @@ class RankLog(Log):
             all(self._arrive(blob, term) for blob, term in coming)
 
     def end(self) -> None:
-        """Say how the pass ended."""
+        """Say the rest, and how the pass ended."""
+        self.catch_up()
         error = self._notes.error
         if error is None or not self._is_broken:
             self._running = None
@@ -148,6 +157,7 @@ class RankLog(Log):
             self.events.append(failed(error, self.expression, self._running))
 
     def _seed(self, y: str, gradient: Array, is_given: bool) -> None:
+        self.ys[y] = gradient_name(y) if is_given else None
         if is_given:
             name = self._names.of_next(y)
             self._write(name, gradient)
@@ -246,21 +256,3 @@ class RankLog(Log):
             array.setflags(write=False)
         self.values[name, version] = array
         return version
-
-
-class ToldAtOnce(list[Visit]):
-    """Visits that are told and forgotten as the next ones come: what they hold lies in a store."""
-
-    def __init__(self, log: RankLog) -> None:
-        super().__init__()
-        self.log = log
-
-    def append(self, visit: Visit) -> None:
-        """One visit more; the one before says all by now."""
-        self.end()
-        super().append(visit)
-
-    def end(self) -> None:
-        """All are told."""
-        if self:
-            self.log.tell(self.pop())

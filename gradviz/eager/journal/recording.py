@@ -1,26 +1,26 @@
 """Recordings of define-by-run passes: from Variables to everything that their ``backward`` would do."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import cache
 from typing import Any
 
-from ...operators.gradients import gradient_name
 from ...program import GradientError, NetDef
 from ...program.code_line import stored
 from ...program.errors import code, count_of, listed
 from ...program.events import Accumulated, Failed, Played
 from ...program.net_halves import NetHalves, nets_of
-from ...runtime.devices import copied, device_of
+from ...runtime.devices import copied
 from ...runtime.watched import Journal, Limits, uncollected
 from ..expression import Expression, Recalled, is_legal, recall, recorded, written
 from ..faults import bad_schedule, named
 from ..function import Function, in_mode
-from ..passes import SCHEDULES, changes
+from ..passes import SCHEDULES, changes, seeds_of
 from ..rank import Arrived
 from ..variable import Variable
 from .log import Log, copies, lendings, noted, shown
 from .notes import Notes, Seed, WatchedPass
-from .rank import RankLog, ToldAtOnce
+from .rank import RankLog
 from .tape import TapeLog, watched_tape
 
 Roots = list[tuple[Variable, Any]]
@@ -65,6 +65,7 @@ def watch_backward(
     recalled = recall(functions, ys)._replace(callers_names=callers_names(functions))
     if len(set(map(recalled.identity, ys))) < len(ys):
         raise _bad_ys("A Variable is there twice.", "Give each y once.")
+    seeds_of(roots)  # what raises here is no fault on the way
     given = {root for root, own in roots if own is not None or root._grad_is_given}
     watch = _by_tape if schedule == "tape" and recalled.functions else _by_rank
     # Who stands still does so for as long as people like.
@@ -83,8 +84,8 @@ def callers_names(functions: Sequence[Function]) -> dict[int, str]:
     found: dict[int, str] = {}
     after = None
     for function in reversed(functions):
-        code, at = call = function._called_in, function._called_at
-        goes_on = after is not None and (after._called_in, after._called_at) == call and after.label != function.label
+        code, at = function.called_at
+        goes_on = after is not None and after.called_at == (code, at) and after.label != function.label
         if code is not None and not goes_on and (name := stored(code, at)) and is_legal(name):
             found[function.uid] = name
         after = function
@@ -95,30 +96,42 @@ def _by_rank(
     recalled: Recalled, roots: Roots, given: set[Variable], retain_grad: bool, limits: Limits, stand: Stand | None
 ) -> Callable[[], Journal]:
     notes = Notes(copies(recalled.holding))
-    if stand is not None:
-        made = written(recalled)
-        limits = limits._replace(stand=_standing(stand, made, _so_far(made, notes)))
+
+    @cache
+    def log() -> RankLog:
+        return RankLog(written(recalled), notes, limits.store)
+
+    def so_far() -> Journal:
+        log().catch_up()
+        return _journal(log())
+
+    @cache
+    def whole() -> Journal:
+        log().end()
+        return _journal(log())
 
     def run(seeds: Sequence[tuple[Variable, Any]], **options: Any) -> Arrived:
-        own = [(y, copied(gradient, device_of(gradient))) for y, gradient in seeds]
+        own = [(y, copied(gradient)) for y, gradient in seeds]
         notes.seeds += [Seed(y, gradient, y in given) for y, gradient in own]
-        if limits.store is not None:
-            notes.visits = ToldAtOnce(RankLog(written(recalled), notes, limits.store))
-        notes.has_begun = True
-        return WatchedPass(notes, limits, own, **options).run()
+        before: Callable[[Function], None] | None = None
+        if stand is not None:
+            before = _standing(stand, log().expression, so_far)
+        elif limits.store is not None:
+            before = _telling(log())
+        return WatchedPass(notes, limits._replace(stand=before), own, **options).run()
 
     try:
         notes.changes = noted(changes(roots, run, retain_grad))
     except Exception as error:
-        if not notes.has_begun:
-            raise
         notes.error = error
-    if not isinstance(notes.visits, ToldAtOnce):
-        return lambda: _told(written(recalled), notes)
-    notes.visits.end()
-    notes.visits.log.end()
-    journal = _journal_of_rank(notes, notes.visits.log)
-    return lambda: journal
+    if limits.store is not None:
+        whole()
+    return whole
+
+
+def _telling(log: RankLog) -> Callable[[Function], None]:
+    """What tells, before a function goes backward, of those before it: what they made lies in a store then."""
+    return lambda function: log.catch_up()
 
 
 def _standing(stand: Stand, expression: Expression, so_far: Callable[[], Journal]) -> Callable[[Function], None]:
@@ -132,36 +145,6 @@ def _standing(stand: Stand, expression: Expression, so_far: Callable[[], Journal
     return lambda function: stand(names[function.uid], so_far)
 
 
-def _told(expression: Expression, notes: Notes) -> Journal:
-    """What a pass by rank did, whose values are all kept."""
-    log = RankLog(expression, notes, None)
-    for visit in notes.visits:
-        log.tell(visit)
-    log.end()
-    return _journal_of_rank(notes, log)
-
-
-def _so_far(expression: Expression, notes: Notes) -> Callable[[], Journal]:
-    """What says, whenever a pass by rank stands still, what it did by then: what is new is told."""
-    log: RankLog | None = None
-    told = 0
-
-    def so_far() -> Journal:
-        nonlocal log, told
-        log = log or RankLog(expression, notes, None)
-        for visit in notes.visits[told:]:
-            log.tell(visit)
-        told = len(notes.visits)
-        return _journal_of_rank(notes, log)
-
-    return so_far
-
-
-def _journal_of_rank(notes: Notes, log: RankLog) -> Journal:
-    names = [(str(log.expression.name_of(y)), is_given) for y, _, is_given in notes.seeds]
-    return _journal("rank", {name: gradient_name(name) if is_given else None for name, is_given in names}, log)
-
-
 def _by_tape(
     recalled: Recalled, roots: Roots, given: set[Variable], retain_grad: bool, limits: Limits, stand: Stand | None
 ) -> Callable[[], Journal]:
@@ -169,7 +152,7 @@ def _by_tape(
     pools = lendings(made)
 
     def journal() -> Journal:
-        return _journal("tape", log.ys, log)._replace(pools=pools)
+        return _journal(log)._replace(pools=pools)
 
     if stand is not None:
         limits = limits._replace(stand=_standing(stand, made, journal))
@@ -177,20 +160,18 @@ def _by_tape(
     try:
         log.written(noted(changes(roots, watched_tape(log, given), retain_grad)))
     except Exception as error:
-        if not log.has_begun:
-            raise
         log.failed(error)
     return journal
 
 
-def _journal(engine: str, ys: Mapping[str, str | None], log: Log) -> Journal:
+def _journal(log: Log) -> Journal:
     expression, roots = log.expression, log.expression.roots
     name = " + ".join(roots[:2]) + (" + …" if len(roots) > 2 else "")
     net = NetDef(f"{name}.backward()", external_inputs=expression.leaves, external_outputs=roots)
     net.ops = list(expression.operators)  # their names are legal, and need no check
     operators = (*expression.operators, *log.operators)
-    asked = dict(ys) if any(ys.values()) else list(ys)
-    return Journal(engine, net, asked, operators, tuple(log.events), log.values, _summary, _nets, held=log.held)
+    asked = dict(log.ys) if any(log.ys.values()) else list(log.ys)
+    return Journal(log.engine, net, asked, operators, tuple(log.events), log.values, _summary, _nets, held=log.held)
 
 
 def _nets(journal: Journal) -> NetHalves:

@@ -26,33 +26,28 @@ from ..tape import TapePass
 from ..variable import Variable
 from .log import Log, NotedChange, called, failed, is_python, shown, unwanted
 
-Ys = dict[str, str | None]
-"""The roots by name -> the name of the gradient that is given, None for ones."""
-
 
 class TapeLog(Log):
     """Grows while a tape is differentiated and run: the events of the IR, then those of the run, in which no forward
     operator runs again.
 
     Attributes:
-        ys: what the pass started from.
         steps: the gradient operators with the versions of their blobs.
-        has_begun: whether the pass has started.
         running: the function that goes backward on its own, by its index; None: none, or all are of the table.
         limits: within which it is recorded.
     """
 
+    engine = "tape"
+
     def __init__(self, expression: Expression, held: Mapping[Variable, Array], limits: Limits) -> None:
         super().__init__(expression, held, limits.store)
-        self.ys: Ys = {}
         self.steps: Sequence[Numbered] = ()
-        self.has_begun = False
         self.running: int | None = None
         self._gradients: Mapping[str, Any] = {}
         self._runs = False
         self.limits = limits
 
-    def generate(self, ys: Ys) -> None:
+    def generate(self, ys: dict[str, str | None]) -> None:
         """The IR makes the backward pass of `ys`; what the forward operators have returned is known.
 
         Raises:
@@ -101,7 +96,7 @@ class TapeLog(Log):
     def seed(self, y: str, gradient: Array) -> str:
         """The name of the gradient that is given for y."""
         name = self._names.take(gradient_name(y))
-        self.values[name, 0] = copied(gradient, device_of(gradient))
+        self.values[name, 0] = copied(gradient)
         return name
 
     def _shown(self, event: Event) -> Event:
@@ -149,7 +144,7 @@ class WatchedTape(TapePass):
         if plan is None:
             wanted_ones = [gx for at, gx in enumerate(gxs) if wanted >> at & 1]
             # A function of the user's may keep what it returned, and change it.
-            made = [None if gx is None else copied(gx, device_of(gx)) for gx in wanted_ones]
+            made = [None if gx is None else copied(gx) for gx in wanted_ones]
             self._log.ran(first, made, perf_counter() - start)
         else:
             for answer, gx in zip(plan.answers, gxs, strict=True):
@@ -178,7 +173,6 @@ def watched_tape(log: TapeLog, given: set[Variable]) -> Callable[..., Arrived]:
     """The tape schedule, as `passes` takes it, that tells `log`; `given`: the seeds that somebody gave."""
 
     def run(seeds: Sequence[tuple[Variable, Any]], **options: Any) -> Arrived:
-        log.has_begun = True
         starts = [(y, gradient) for y, gradient in seeds if y.creator is not None]
         names = [str(log.expression.name_of(y)) for y, _ in starts]
         log.generate(

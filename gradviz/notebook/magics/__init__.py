@@ -10,11 +10,7 @@ from .completion import IDENTIFIER, matcher
 from .session_magics import SessionMagics
 from .usage import answered
 
-NAMES = {
-    "step": "step", "over": "over", "back": "back", "into": "into", "out": "out", "run_to": "run_to",
-    "continue": "continue_", "where": "where", "value": "value", "ledger": "ledger", "why": "why", "break": "break_",
-    "watch": "watch", "session": "session",
-}  # fmt: skip
+NAMES = {method.rstrip("_"): method for method in vars(SessionMagics) if not method.startswith("_")}
 """The line magics, and the methods of `SessionMagics` that they are."""
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from ...bridges import known
 from ...eager import Variable
 from ...program import GradvizError
-from ...program.errors import get_close_matches, listed, shorten
+from ...program.errors import listed, meant, shorten
 from .net_cells import NetCells
 from .usage import misused, show
 
@@ -117,9 +117,9 @@ class CellMagic:
         known = {name: value for name, value in names.items() if name[:1] != "_" and goes_back(value)}
         for y in ys:
             if y not in known:
-                near = get_close_matches(y, known)
-                offered = [f"Did you mean {' or '.join(near)}?"] if near else []
-                raise misused(f"{shorten(y)} is no Variable or tensor from which gradients go back.", *offered)
+                raise misused(
+                    f"{shorten(y)} is no Variable or tensor from which gradients go back.", *meant(y, known, 3)
+                )
         if ys:
             return known[ys[0]] if len(ys) == 1 else [known[y] for y in ys]
         if goes_back(result):
@@ -145,9 +145,8 @@ def _options(line: str) -> dict[str, str]:
     words, found = line.replace("=", " ").split(), dict[str, str]()
     for name, value in zip(words[::2], [*words[1::2], ""], strict=False):
         if name not in OPTIONS:
-            near = get_close_matches(name, OPTIONS)
-            offered = [f"Did you mean {near[0]}?"] if near else []
-            raise misused(f"%%gradviz has no option {shorten(name)}: it takes {listed(OPTIONS)}.", *offered)
+            wrong = f"%%gradviz has no option {shorten(name)}: it takes {listed(OPTIONS)}."
+            raise misused(wrong, *meant(name, OPTIONS, 1))
         if not value or value in OPTIONS:
             raise misused(f"{name} takes a word behind it.")
         found[name] = value

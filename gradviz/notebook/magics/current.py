@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...debugger.answers import Answer, Block, Grid, Paragraph
-from ...program.errors import get_close_matches, shorten
+from ...program.errors import meant, shorten
 from ..channel import kernel_channel
 from ..session_protocol import Shown
 from .usage import misused
@@ -42,9 +42,9 @@ def session_called(names: Mapping[str, Any], name: str) -> Shown:
             return session
     if name in names:
         raise misused(f"{name} is a {type(value).__name__}, and no session.", MAKE)
-    near = get_close_matches(name, [*sessions.values(), *session_variables(names)])
-    offered = f"Did you mean {' or '.join(near)}?" if near else "%session lists those that there are."
-    raise misused(f"There is no session {shorten(name)}, or not any more.", offered)
+    offered = meant(name, [*sessions.values(), *session_variables(names)], 3)
+    lists = "%session lists those that there are."
+    raise misused(f"There is no session {shorten(name)}, or not any more.", *(offered or [lists]))
 
 
 def session_variables(names: Mapping[str, Any]) -> Iterator[str]:

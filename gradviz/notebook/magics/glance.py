@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from ...debugger.answers import Answer, Block, Bullets, DiffView, Paragraph, digits, first_texts
 from ...debugger.document import Line, Number, Trace
 from ...drawing import svg
-from ..output import MOST_PICTURE, dark_colours
 from ..session_protocol import Shown
-from ..still import plain, rows
+from ..still import MOST_PICTURE, dark_colours, plain, rows
 
 MOST_COMPARED = 20_000
 """Events of a recording; of a larger one a comparison would take longer than a person waits for a step."""

@@ -12,6 +12,7 @@ from ...debugger.document import Value
 from ...debugger.telling import shape
 from ...eager import Variable
 from ...program import GradvizError, NetDef
+from ...program.control_flow import reads_from_outside
 from ...program.errors import listed
 from ...program.events import Ran
 from ...runtime import Workspace
@@ -135,11 +136,7 @@ class NetCells:
             GradvizError: ``undefined_blob``: the user has nothing for a blob. Nothing is fed.
         """
         known = {blob for op in net.ops[:ran] for blob in (*op.inputs, *op.outputs)}
-        needed: list[str] = []
-        for op in net.ops[ran:]:
-            needed += [blob for blob in op.inputs if blob not in known]
-            known.update((*op.inputs, *op.outputs))
-        found = {blob: self._source(blob) for blob in needed}
+        found = {blob: self._source(blob) for blob in reads_from_outside(net.ops[ran:]) if blob not in known}
         given = live.workspace
         missing = [blob for blob, source in found.items() if source is None and blob not in given]
         if missing:

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import msgspec
 
 from ....program import GradvizError
-from ....program.errors import get_close_matches
+from ....program.errors import meant as meant
 
 Type = Literal["number", "text", "truth", "list", "event", "op", "blob", "inputs"]
 
@@ -142,12 +142,6 @@ def mentioned(node: Node) -> Iterator[Field]:
     if isinstance(node, Operation):
         for part in node.parts:
             yield from mentioned(part)
-
-
-def meant(word: str, words: Iterable[str], most: int = 2) -> list[str]:
-    """The question whether a word with a mistake in it is one of these; empty: it is like none of them."""
-    near = get_close_matches(word, words, n=most)
-    return [f"Did you mean {' or '.join(near)}?"] if near else []
 
 
 class ConditionError(GradvizError):
