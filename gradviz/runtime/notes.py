@@ -184,6 +184,11 @@ class Runs(Sequence[Run]):
         """Of each the run around it, else `NOWHERE`."""
         return np.fromiter([note[1] for note in self.notes], np.int32, len(self))
 
+    def half_of(self, number: int) -> Half:
+        """What ran in a run."""
+        half: Half = self.notes[number][0]
+        return half
+
     def path(self, number: int) -> tuple[str, ...]:
         """The way to a run; `NOWHERE` leads to the outermost net."""
         path: list[str] = []

@@ -44,7 +44,7 @@ class NetView:
 
     def run_of(self, *, is_backward: bool) -> int | None:
         """The run forward, or that of the backward pass, of the two that belong together; None: it did not run."""
-        is_own = self.run is None or self.recorded.runs[self.run].is_backward == is_backward
+        is_own = self.run is None or self.recorded.runs.half_of(self.run).is_backward == is_backward
         return self.run if is_own else self._counterpart
 
     @cached_property
@@ -62,7 +62,7 @@ class NetView:
 
     def of(self, run: int) -> NetView:
         """The view of any run."""
-        net = self.recorded.text.net(self.recorded.runs[run].net.path)
+        net = self.recorded.text.net(self.recorded.runs.half_of(run).net.path)
         return NetView(self.recorded, self.position, net, run)
 
     def around(self) -> Iterator[NetView]:

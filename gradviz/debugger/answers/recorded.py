@@ -98,7 +98,7 @@ class Recorded:
         if array is None:
             return None
         found = self._forward_makers.get(array)
-        return self._backward_makers.get(array) if found is None and self.runs[run].is_backward else found
+        return self._backward_makers.get(array) if found is None and self.runs.half_of(run).is_backward else found
 
     @cached_property
     def _forward_makers(self) -> dict[int, Maker]:
