@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from math import inf
 from typing import NamedTuple
@@ -147,21 +147,32 @@ def _of_sum(recorded: Recorded, event: Accumulated, at: int, frame: int | None) 
 
 def answer(here: NetView, blob: str) -> LedgerView:
     """The ledger that `blob` means in a run of a nested net; raises CursorError ``not_found``."""
-    recorded, word = here.recorded, str(blob)
+    word = str(blob)
     path, colon, name = word.rpartition(":")
-    run = recorded.recording.by_path.get(path) if colon else None
-    if run is not None:
-        found = _latest([one for one in entries(recorded, name) if one.frame == run], here.position)
-    else:
-        about, subnet = entries(recorded, word), here.net.id or None
-        nearest = (
-            [one for one in about if (one.frame, one.subnet) == (here.run, subnet)],
-            [one for one in about if one.subnet == subnet],
-            [one for one in about if one.subnet is None],
-            about,
-        )
-        found = next((one for several in nearest if (one := _latest(several, here.position))), None)
+    inside = here.at(path) if colon else None
+    views, about = ([inside], name) if inside is not None else ([here, *here.around()], word)
+    found = _nearest(views, entries(here.recorded, about), about)
     return LedgerView(_of_one(here, word) if found is None else found.ledger())
+
+
+def _nearest(views: Sequence[NetView], about: list[Entry], word: str) -> Entry | None:
+    """Of the ledgers about a word the one that is meant, from the first of some nets outwards; None: a lone gradient.
+
+    Where none of these nets has the word, one that they enclose may have it.
+    """
+    is_there = False
+    for view in views:
+        of_net = [one for one in about if one.subnet == (view.net.id or None)]
+        if view.run is not None:  # its sums are formed in the run backward that belongs to it, if there is one
+            of_run = [one for one in of_net if one.frame in {view.run, view.run_of(is_backward=True)} - {None}]
+            of_net = of_run or [one for one in of_net if one.frame is None]
+        if (found := _latest(of_net, view.position)) is not None:
+            return found
+        known = view.meant(word)
+        if known and gradient_of(view, meant(known)) is not None:
+            return None
+        is_there = is_there or bool(known)
+    return None if is_there else _latest(about, views[0].position)
 
 
 def _of_one(here: NetView, word: str) -> Ledger:

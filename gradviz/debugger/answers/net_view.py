@@ -268,12 +268,13 @@ class NetView:
         if inside is not None:
             views, word = [inside], blob
         for view in views:
-            if found := view._meant(word):
+            if found := view.meant(word):
                 return view, found
         versions = [str(one) for view in views for one in view.writings(word.rpartition("@")[0])]
         raise unknown("blob", word, versions or [name for view in views for name in view.names()], [FORMS])
 
-    def _meant(self, word: str) -> list[Writing]:
+    def meant(self, word: str) -> list[Writing]:
+        """The versions in this net that a word means, oldest first; empty: none is called so."""
         name, _, number = word.rpartition("@")
         if not name or not number.isdigit() or self.net.writings.get(word):
             return self.writings(word)
