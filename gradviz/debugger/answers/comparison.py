@@ -130,6 +130,8 @@ class Differences:
     def _with(self, place: int, step: float) -> tuple[float, Derivative]:
         """How far the one-sided differences are apart, and the central one."""
         above, below = (self._function(self._moved(place, sign * step)) for sign in (1, -1))
+        if not (self._is_alike(above) and self._is_alike(below)):  # outputs of another shape: it has no slope here
+            return float("inf"), Derivative(float("nan"), 0.0, step, False)
         forward = backward = noise = 0.0
         size = abs(float(self._x.flat[place]))  # what the function computes on the way may be as large
         with np.errstate(all="ignore"):
@@ -143,6 +145,10 @@ class Differences:
         # On one side of it the function may not be defined.
         return gap if np.isfinite(value) else float("inf"), Derivative(value, noise, step, False)
 
+    def _is_alike(self, outputs: Sequence[Array]) -> bool:
+        """Whether outputs have the shapes that they have at `x`."""
+        return all(out.shape == centre.shape for out, centre in zip(outputs, self._centre, strict=True))
+
     def _moved(self, place: int, by: complex) -> Array:
         moved = self._x.astype(complex) if isinstance(by, complex) else self._x.copy()
         moved.flat[place] += by
@@ -155,6 +161,8 @@ class Differences:
                 warnings.simplefilter("error", np.exceptions.ComplexWarning)
                 outputs = self._function(self._moved(place, complex(0, COMPLEX_STEP)))
         except Exception:
+            return None
+        if not self._is_alike(outputs):
             return None
         terms = [weight * np.imag(out) / COMPLEX_STEP for weight, out in zip(self._weights, outputs, strict=True)]
         value = float(sum(term.sum() for term in terms))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -27,6 +27,10 @@ from .net_view import NetView
 
 ON_PURPOSE = ("NegateGradient", "ZeroGradient")
 """Operators that are there to send back another gradient than that of their function."""
+
+
+CONSTANT_COPIES = ("StopGradient", "Conditional")
+"""Operators that hand on numbers that they are constant for."""
 
 
 class NotCheckable(Exception):
@@ -83,19 +87,15 @@ class OperatorRun:
         return [values[blob] for blob in writes]
 
 
-def operator_run(view: NetView, statement: Statement) -> OperatorRun:
-    """What runs the operator of a forward line; raises NotCheckable where it has no kernel."""
+def operator_run(view: NetView, statement: Statement, changed: Iterable[str]) -> OperatorRun:
+    """What runs the operator of a forward line when these of its inputs change; raises NotCheckable where it cannot."""
     op, known, name = view.operator(statement), lookup(statement.op.type), statement.name
     if known is None or (known.kernel is None and not known.runs_nets):
         raise NotCheckable(f"{op.type} has no kernel here, so it cannot be run again{_other_way(view)}.")
     if op.type in ON_PURPOSE:
         raise NotCheckable(f"{name} sends back another gradient than its function's, on purpose.")
-    if op.type in NETS:
-        stopped = next(_stops(view, statement), "")
-        if stopped:
-            raise NotCheckable(
-                f"In {stopped} a StopGradient holds a value back, which differences cannot know: ask in that net."
-            )
+    if op.type in NETS and _may_hold(view, statement) and (held := next(_held(view, statement, set(changed)), "")):
+        raise NotCheckable(f"In {held}, which differences cannot know: ask in that net.")
     reads, writes = ([blob.name for blob in blobs] for blobs in (statement.inputs, statement.outputs))
     return OperatorRun(op, name, reads, writes)
 
@@ -109,13 +109,51 @@ def _again(view: NetView) -> Again | None:
     return None if view.net.path else view.recorded.recording.again
 
 
-def _stops(view: NetView, statement: Statement) -> Iterator[str]:
-    """The nested nets of a line in which a StopGradient stands."""
-    for way, inside in view.inside(statement):
+def _held(view: NetView, statement: Statement, changed: set[str]) -> Iterator[str]:
+    """What sends back another gradient than its function's, in the runs of nested nets that changed blobs reach.
+
+    Args:
+        changed: the names of these blobs around the operator; afterwards those that changed by it.
+    """
+    for run in view.runs_of(statement):
+        inside = view.of(run)
+        is_do = statement.op.type == "Do"
+        names = {inner for one in changed if (inner := inside.bound(one))} if is_do else changed
         for nested in inside.net.forward:
-            if nested.op.type == "StopGradient":
-                yield f"{statement.number}.{way}"
-            yield from _stops(inside, nested)
+            if nested.nets:
+                yield from _held(inside, nested, names)
+                continue
+            reached = [blob for blob in nested.inputs if blob.name in names]
+            if held := _holds(inside, nested, reached):
+                yield f"{'/'.join(inside.net.path)} {nested.name} {held}"
+            written = {blob.name for blob in nested.outputs}
+            names.difference_update(written)
+            names.update(written if reached else ())
+        if is_do:
+            changed.update(one for one in statement.op.outputs if inside.bound(one) in names)
+
+
+def _holds(view: NetView, statement: Statement, reached: Sequence[Writing]) -> str:
+    """What an operator of a nested net does with the gradient of what changed; empty: it sends that of its function."""
+    type, given = statement.op.type, gives(view, statement.number)
+    if type in ON_PURPOSE and reached:
+        return "sends back another gradient than its function's, on purpose"
+    for blob, gets in zip(statement.inputs, given or [False] * len(statement.inputs), strict=True):
+        is_held = blob in reached and not gets and (given is not None or type in CONSTANT_COPIES)
+        if is_held and (value := view.value(blob)) is not None and value.dtype.startswith("float"):
+            return f"sends no gradient to {blob}"
+    return ""
+
+
+def _may_hold(view: NetView, statement: Statement) -> bool:
+    """Whether something in the nested nets of an operator keeps a gradient back, whatever they read and run."""
+    for net in statement.nets.values():
+        inside = NetView(view.recorded, view.position, net)
+        for nested in net.forward:
+            is_one = nested.op.type in (*ON_PURPOSE, *CONSTANT_COPIES)
+            if is_one or _may_hold(inside, nested) or not all(gives(inside, nested.number) or [True]):
+                return True
+    return False
 
 
 Doubles = Callable[[Writing], Array]
@@ -231,7 +269,8 @@ def _program_from(view: NetView, blob: Writing, doubles: Doubles) -> Callable[[]
         if any(takes):
             inputs = [doubles(one) if key is None else None for one, key in zip(statement.inputs, takes, strict=True)]
             writes = [one.key for one in statement.outputs]
-            operators.append(_Rerun(operator_run(view, statement), inputs, takes, writes))
+            through = [one.name for one, took in zip(statement.inputs, takes, strict=True) if took is not None]
+            operators.append(_Rerun(operator_run(view, statement, through), inputs, takes, writes))
             statements.append(statement)
             changed.update(statement.outputs)
     ys = [y for y in seeds(view) if y in changed]
