@@ -166,13 +166,20 @@ def _nearest(views: Sequence[NetView], about: list[Entry], word: str) -> Entry |
         if view.run is not None:  # its sums are formed in the run backward that belongs to it, if there is one
             of_run = [one for one in of_net if one.frame in {view.run, view.run_of(is_backward=True)} - {None}]
             of_net = of_run or [one for one in of_net if one.frame is None]
-        if (found := _latest(of_net, view.position)) is not None:
+        if (found := _latest(_whole(view, of_net), view.position)) is not None:
             return found
         known = view.meant(word)
         if known and gradient_of(view, meant(known)) is not None:
             return None
         is_there = is_there or bool(known)
     return None if is_there else _latest(about, views[0].position)
+
+
+def _whole(view: NetView, of_net: list[Entry]) -> list[Entry]:
+    """Without those of loops that only formed a part of what was added up to the gradient of the same blob."""
+    is_sum = [isinstance(view.recorded.events[one.at - 1], Accumulated) for one in of_net]
+    summed = {one.blob for one, added in zip(of_net, is_sum, strict=True) if added}
+    return [one for one, added in zip(of_net, is_sum, strict=True) if added or one.blob not in summed]
 
 
 def _of_one(here: NetView, word: str) -> Ledger:

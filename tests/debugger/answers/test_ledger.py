@@ -6,7 +6,7 @@ import pytest
 from gradviz import Net, Session, debug
 from gradviz.debugger import CursorError
 from tests.debugger.answers.nets import recorded
-from tests.debugger.loops import fed
+from tests.debugger.loops import fed, recurrent
 from tests.handwritten import do, op, scope
 
 ROUNDS = 3
@@ -46,6 +46,21 @@ def test_standing_in_a_run_one_asks_for_that_of_its_round(loop: Session, round_:
 def test_a_net_without_a_run_has_the_ledger_of_its_pass(loop: Session) -> None:
     for session in (loop, debug(loop.net, ["loss"])):
         assert len(session.ledger("2.loop_net/0.net:k").ledger.contributions) == 2
+
+
+def test_what_is_read_in_a_loop_and_outside_has_the_ledger_of_all_and_the_part_of_the_loop_has_its_own() -> None:
+    net = recurrent()
+    net.SumElements("w", "outside")
+    net.Add(["loss", "outside"], "all")
+    session = debug(net, ["all"], workspace=fed(ROUNDS))
+    for position in (0, len(session)):
+        ledger = session.at(position).ledger("w").ledger
+        assert [one.producer for one in ledger.contributions] == [
+            "SumElementsGradient #4",
+            "backward pass of While #2",
+        ]
+    part = session.ledger(ledger.contributions[-1].gradient).ledger
+    assert [one.producer for one in part.contributions] == [f"iteration {round_}" for round_ in range(ROUNDS)]
 
 
 def test_outside_a_branch_it_is_the_gradient_that_is_there() -> None:
