@@ -22,6 +22,8 @@ from .recorded import Recorded
 SHOWN = 30
 """Contributions that a text or a table shows; a loop can have thousands."""
 
+LEFT_OUT = "not in the file"
+
 HEAD = ("gradient", "from", "norm", "share", "cosine", "path")
 
 
@@ -30,20 +32,22 @@ class LedgerView(Answer, frozen=True):
 
     Attributes:
         ledger: the numbers, as in the trace document.
+        is_left_out: whether numbers that are not there were computed, and left out of the file that was read.
     """
 
     answer = "ledger"
     ledger: Ledger
+    is_left_out: bool = False
 
     def blocks(self) -> Iterator[Block]:
-        ledger = self.ledger
-        rows = first_of(ledger.contributions, SHOWN, _row)
-        cancellation = percent(ledger.cancellation, absent(ledger.norm))
+        ledger, unknown = self.ledger, LEFT_OUT if self.is_left_out else absent(None)
+        rows = first_of(ledger.contributions, SHOWN, partial(_row, unknown=unknown))
+        cancellation = percent(ledger.cancellation, absent(ledger.norm, unknown))
         yield Grid(
             f"Gradient of {ledger.blob} = sum of {count_of(len(ledger.contributions), 'contribution')}",
             HEAD,
             rows,
-            f"{ledger.total}: norm {digits(ledger.norm)}, cancellation {cancellation}",
+            f"{ledger.total}: norm {digits(ledger.norm, unknown)}, cancellation {cancellation}",
         )
 
 
@@ -152,7 +156,7 @@ def answer(here: NetView, blob: str) -> LedgerView:
     inside = here.at(path) if colon else None
     views, about = ([inside], name) if inside is not None else ([here, *here.around()], word)
     found = _nearest(views, entries(here.recorded, about), about)
-    return LedgerView(_of_one(here, word) if found is None else found.ledger())
+    return _of_one(here, word) if found is None else LedgerView(found.ledger())
 
 
 def _nearest(views: Sequence[NetView], about: list[Entry], word: str) -> Entry | None:
@@ -182,7 +186,7 @@ def _whole(view: NetView, of_net: list[Entry]) -> list[Entry]:
     return [one for one, added in zip(of_net, is_sum, strict=True) if added or one.blob not in summed]
 
 
-def _of_one(here: NetView, word: str) -> Ledger:
+def _of_one(here: NetView, word: str) -> LedgerView:
     """The ledger of a gradient that came alone."""
     view, found = here.find(word)
     blob = meant(found)
@@ -209,7 +213,7 @@ def _of_one(here: NetView, word: str) -> Ledger:
         share=share,
         cosine=share,
     )
-    return Ledger(
+    lone = Ledger(
         blob=str(blob),
         at=one.at,
         total=contribution.gradient,
@@ -219,6 +223,9 @@ def _of_one(here: NetView, word: str) -> Ledger:
         subnet=view.net.id or None,
         frame=view.run_with(one.parts[-1]) if view.net.path else None,
     )
+    # A file has the statistics of the rows of a sparse gradient, and not that of the whole.
+    is_left_out = view.recorded.is_saved and length is None and view.value(one.parts[-1]) is not None
+    return LedgerView(lone, is_left_out)
 
 
 def _norm(view: NetView, blob: Writing, parts: Parts) -> float | None:
@@ -257,15 +264,15 @@ def rows(recorded: Recorded, blob: str) -> MergeView:
     raise CursorError(said, kind="not_found", blobs=[str(blob)], ways_out=[way_out])
 
 
-def _row(contribution: Contribution) -> tuple[str, ...]:
+def _row(contribution: Contribution, unknown: str) -> tuple[str, ...]:
     norm = contribution.norm
     passed = ", passed through" if contribution.how == "passed" else ""
     return (
         contribution.gradient,
         f"{contribution.producer}{passed}",
-        digits(norm),
-        percent(contribution.share, absent(norm)),
-        digits(contribution.cosine, absent(norm)),
+        digits(norm, unknown),
+        percent(contribution.share, absent(norm, unknown)),
+        digits(contribution.cosine, absent(norm, unknown)),
         way(contribution.path),
     )
 

@@ -1,9 +1,11 @@
 """Ledgers: which one a word means where nets stand in nets, and that one which came alone is one row."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from gradviz import Net, Session, debug
+from gradviz import Net, Session, debug, load
 from gradviz.debugger import CursorError
 from tests.debugger.answers.nets import recorded
 from tests.debugger.loops import fed, recurrent
@@ -87,3 +89,15 @@ def test_what_has_no_gradient_has_none_though_a_block_calls_something_else_so() 
         session.ledger("t")
     assert caught.value.kind == "not_found"
     assert len(session.ledger("2.net:t").ledger.contributions) == 2
+
+
+def test_what_a_file_does_not_have_of_a_sparse_gradient_is_not_said_to_be_not_computed(tmp_path: Path) -> None:
+    net = Net("rows")
+    net.Gather(["table", "at"], "rows")
+    net.Tanh("rows", "y")
+    session = recorded(net, ["y"], table=[[1.0], [2.0]], at=np.array([1, 1]))
+    session.save(tmp_path / "rows.gradviz.json")
+    read = str(load(tmp_path / "rows.gradviz.json").ledger("table"))
+    assert "not computed" not in read
+    assert "norm not in the file" in read
+    assert "norm not computed" in str(debug(net, ["y"]).ledger("table"))
