@@ -52,6 +52,26 @@ def test_gradients_that_nobody_wants_are_not_computed(session):
             assert session.trace().values[event.after]
 
 
+CONSTANT_FIRST = {
+    "of several parts": lambda c, x: functions.concat([c, x * x, c], 0),
+    "read before": lambda c, x: c * x + c * functions.tanh(x),
+    "read in between": lambda c, x: x * c + functions.tanh(c * x) * c,
+}
+
+
+@pytest.mark.parametrize("name", CONSTANT_FIRST)
+def test_the_sums_that_run_are_those_of_what_wants_a_gradient(name):
+    c, x = Variable([[2.0, 3.0]], requires_grad=False, name="c"), Variable([[0.5, -1.0]], name="x")
+    loss = functions.sum(CONSTANT_FIRST[name](c, x))
+    session = debug(loss, schedule="tape")
+    session.finish()
+    loss.backward(schedule="tape")
+    np.testing.assert_array_equal(session.value(session.ledger("x").ledger.total), x.grad)
+    assert sum(one.share for one in session.ledger("x").ledger.contributions) == pytest.approx(1)
+    assert session.ledger("c").ledger.norm is None  # nobody wants it, so it is not added up
+    assert str(session.check("x")).startswith("The gradient of x@0 agrees")
+
+
 @pytest.mark.parametrize("retain_grad", [False, True])
 def test_the_gradients_are_those_of_backward(retain_grad):
     x, w, loss = program()
