@@ -130,7 +130,7 @@ def digits(value: Number | None, absent: str = "not computed") -> str:
 
 def percent(value: Number | None, absent: str = "not computed") -> str:
     """A share as a person reads it."""
-    return digits(value, absent) if value is None or isinstance(value, str) else f"{100 * value:.1f} %"
+    return digits(value, absent) if value is None or isinstance(value, str) else f"{100 * value:z.1f} %"
 
 
 def absent(norm: Number | None, unknown: str = "not computed") -> str:
