@@ -8,7 +8,7 @@ from ...operators.gradients import gradient_name
 from ...program import GradientError, NetDef
 from ...program.code_line import stored
 from ...program.errors import code, count_of, listed
-from ...program.events import Accumulated, Failed, Played
+from ...program.events import Accumulated, Completed, Failed, GradWritten, Played
 from ...program.net_halves import NetHalves, nets_of
 from ...runtime.devices import copied, device_of
 from ...runtime.watched import Journal, Limits, uncollected
@@ -190,7 +190,17 @@ def _journal(engine: str, ys: Mapping[str, str | None], log: Log) -> Journal:
     net.ops = list(expression.operators)  # their names are legal, and need no check
     operators = (*expression.operators, *log.operators)
     asked = dict(ys) if any(ys.values()) else list(ys)
-    return Journal(engine, net, asked, operators, tuple(log.events), log.values, _summary, _nets, held=log.held)
+    told = engine, net, asked, operators, tuple(log.events), log.values, _summary, _nets
+    is_over = bool(log.events) and isinstance(log.events[-1], GradWritten if engine == "tape" else Completed)
+    return Journal(*told, held=log.held, absent=_absent if is_over else None)
+
+
+def _absent(blob: str) -> tuple[str, str]:
+    """Why a gradient has no value in a pass that is whole, and a way out."""
+    return (
+        "nobody wants it, or a function gave no gradient that it would be made of",
+        "Make leaves with requires_grad=True, and return an array for each input from a backward method.",
+    )
 
 
 def _nets(journal: Journal) -> NetHalves:

@@ -112,6 +112,15 @@ def test_a_user_function_is_shown_like_any_other():
     assert "tanh_grad@0" not in trace.values
 
 
+def test_of_a_gradient_that_is_not_there_it_is_said_why():
+    x, z = Variable([1.0, 2.0], name="x"), Variable([3.0, 4.0], name="z")
+    session = debug(functions.sum(Halves()(functions.tanh(z), x)), schedule="tape")
+    np.testing.assert_array_equal(session.value("x_grad"), [0.5, 0.5])
+    with pytest.raises(gradviz.GradvizError, match="a function gave no gradient that it would be made of") as caught:
+        session.value("z_grad")
+    assert not any("workspace" in way for way in caught.value.ways_out)
+
+
 @pytest.mark.parametrize("faulty", [WrongCount, Raises])
 def test_a_fault_on_the_way_is_the_last_event(faulty):
     x = Variable([1.0, 2.0], name="x")
