@@ -268,7 +268,7 @@ def _of_operator(view: NetView, statement: Statement) -> _Planned:
         for (blob, places), count in zip(moved.items(), most, strict=True):
             gradient = sum_through(view, blob, index)
             assert gradient is not None
-            x, rerun = inputs[places[0]], partial(_moved, run, inputs, places, slots)
+            x, rerun = inputs[places[0]], partial(_moved, run.in_double(), inputs, places, slots)
             is_analytic = not statement.nets
             comparisons.append(Comparison(str(blob), rerun, x, weights, gradient, is_analytic=is_analytic, most=count))
         return _Begun(notes, comparisons, own={} if run.own is None else {run.type: run.own})
@@ -307,8 +307,8 @@ def _of_blob(view: NetView, blob: Writing, doubles: Doubles) -> _Planned:
         weights = [as_double(array_of(view, y, starts[y].parts)) for y in rest.ys]
         told = str(blob), rest.run, x, weights, gradient
         around = max(map(_largest, arriving_after(view, blob)), default=0.0)
-        comparison = Comparison(*told, around=around, most=most[0])
-        whole = along(*told, around=around) if x.size > most[0] else None
+        comparison = Comparison(*told, around=around, most=most[0], dtypes=rest.dtypes)
+        whole = along(*told, around=around, dtypes=rest.dtypes) if x.size > most[0] else None
         return _Begun(rest.notes, [comparison], whole, rest.own)
 
     return _Planned(subject, [], [x.size], begin)

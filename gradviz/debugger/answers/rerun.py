@@ -11,10 +11,11 @@ import numpy as np
 
 from ...gradient.rules import ask_rule
 from ...operators import lookup
+from ...operators.passing import cast_dtype
 from ...operators.registry import Array, Kernel, with_own_results
 from ...operators.scopes import ScopeStack
-from ...program import Operator
-from ...program.control_flow import NETS
+from ...program import NetDef, Operator
+from ...program.control_flow import NETS, nested_nets
 from ...program.operator import free_name, parts_of
 from ...runtime.again import Again
 from ...runtime.devices import CPU, current, device_of, moved
@@ -85,6 +86,21 @@ class OperatorRun:
         values = dict(zip(reads, inputs, strict=True))
         execute(plan([op], values).steps, values)
         return [values[blob] for blob in writes]
+
+    def in_double(self) -> OperatorRun:
+        """The same where no cast leaves less than double precision: differences need all of it."""
+        op, name, reads, writes = self._told
+        return OperatorRun(_widened(op), name, reads, writes, self.own)
+
+
+def _widened(op: Operator) -> Operator:
+    """An operator that casts to single or half precision, or in whose nested nets one does, so that it keeps double."""
+    if op.type == "Cast" and cast_dtype(op).kind == "f":
+        return msgspec.structs.replace(op, args={**op.args, "to": "float64"})
+    if op.type not in NETS:
+        return op
+    nets = {name: NetDef(net.name, list(map(_widened, net.ops))) for name, net in nested_nets(op).items()}
+    return msgspec.structs.replace(op, args={**op.args, **nets})
 
 
 def operator_run(view: NetView, statement: Statement, changed: Iterable[str]) -> OperatorRun:
@@ -222,12 +238,14 @@ class Rest(NamedTuple):
         ys: those that the blob changes.
         notes: what stays as it was recorded though the blob changes it, and how the program is run.
         own: the kernels of the user's that it calls, by the types of their operators.
+        dtypes: the floating-point dtypes in which it was recorded, as far as they are known.
     """
 
     run: Callable[[Array], list[Array]]
     ys: list[Writing]
     notes: list[str]
     own: dict[str, Kernel]
+    dtypes: set[str]
 
 
 def rest_of(view: NetView, blob: Writing, doubles: Doubles) -> Callable[[], Rest]:
@@ -243,7 +261,7 @@ def rest_of(view: NetView, blob: Writing, doubles: Doubles) -> Callable[[], Rest
 
     def repeated() -> Rest:
         run, notes = prepare()
-        return Rest(run, list(seeds(view)), notes, {})
+        return Rest(run, list(seeds(view)), notes, {}, set())
 
     return repeated
 
@@ -279,7 +297,10 @@ def _program_from(view: NetView, blob: Writing, doubles: Doubles) -> Callable[[]
     def checked() -> Rest:
         for statement, one in zip(statements, operators, strict=True):
             check_repeats(view, statement, one.run)
-        return Rest(partial(_program, blob.key, operators, [y.key for y in ys]), ys, held, own)
+        in_double = [one._replace(run=one.run.in_double()) for one in operators]
+        run = partial(_program, blob.key, in_double, [y.key for y in ys])
+        values = [view.value(output) for statement in statements for output in statement.outputs]
+        return Rest(run, ys, held, own, {value.dtype for value in values if value is not None})
 
     return checked
 

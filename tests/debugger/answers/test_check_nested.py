@@ -19,7 +19,8 @@ def block(*calls: tuple[str, str, str]) -> Session:
     net = Net("block")
     with net.Do(outputs=["y"]):
         for type, inputs, output in calls:
-            net.add(type, inputs.split(), output)
+            casts = {"to": "float" if output == "h" else "double"} if type == "Cast" else {}
+            net.add(type, inputs.split(), output, **casts)
     net.Mul(["y", "x"], "z")
     return recorded(net, ["z"], x=X, t=T)
 
@@ -88,6 +89,11 @@ def test_where_a_difference_changes_a_shape_there_is_a_kink() -> None:
     assert (view.verdict, view.checks[0].kinks) == ("kink", 1)
     apart = recorded(net, ["y"], x=[1.0, 3.0, -1.0], t=[0.0, 2.0, 0.0]).check("x")
     assert apart.verdict == "agrees"
+
+
+def test_a_block_that_casts_is_compared_in_double_precision() -> None:
+    session = block(("Cast", "x", "h"), ("Cast", "h", "k"), ("Mul", "k x", "y"))
+    assert [session.check(question).verdict for question in ("x", "#1")] == ["agrees", "agrees"]
 
 
 def test_no_gradient_of_random_blocks_differs() -> None:
