@@ -152,9 +152,7 @@ def _of_sum(recorded: Recorded, event: Accumulated, at: int, frame: int | None) 
 def answer(here: NetView, blob: str) -> LedgerView:
     """The ledger that `blob` means in a run of a nested net; raises CursorError ``not_found``."""
     word = str(blob)
-    path, colon, name = word.rpartition(":")
-    inside = here.at(path) if colon else None
-    views, about = ([inside], name) if inside is not None else ([here, *here.around()], word)
+    views, about = here.meant_in(word)
     found = _nearest(views, entries(here.recorded, about), about)
     return _of_one(here, word) if found is None else LedgerView(found.ledger())
 
