@@ -14,8 +14,9 @@ from ...operators import lookup
 from ...operators.passing import cast_dtype
 from ...operators.registry import Array, Kernel, with_own_results
 from ...operators.scopes import ScopeStack
-from ...program import NetDef, Operator
+from ...program import GradvizError, NetDef, Operator
 from ...program.control_flow import NETS, nested_nets
+from ...program.errors import listed
 from ...program.operator import free_name, parts_of
 from ...runtime.again import Again
 from ...runtime.devices import CPU, current, device_of, moved
@@ -360,6 +361,13 @@ class BackwardRun:
         values = {blob.name: view.needed(blob) for blob in statement.inputs}
         for slot, parts in enumerate(arriving(view, index)):
             if parts is not None:
+                if shared := [str(part) for part in parts if part in (*statement.inputs, *statement.outputs)]:
+                    raise GradvizError(
+                        f"{statement.name} reads or writes {listed(shared)}, which is its gradient as well: what comes "
+                        "of a part of that cannot be told apart",
+                        kind="not_again",
+                        ways_out=["Give a gradient of its own, such as a Copy."],
+                    )
                 sums = [one.parts[-1] for one in sent(view, statement.outputs[slot]) if one.how == "sum"]
                 is_gradient |= dict.fromkeys([parts[-1], *sums], slot)
                 names[slot] = parts[-1].name

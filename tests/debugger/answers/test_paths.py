@@ -200,6 +200,17 @@ def test_where_no_path_leads_it_is_not_said_that_there_is_no_gradient():
     assert "x_grad@0 belongs to the backward pass" in str(session.paths("x_grad"))
 
 
+def test_where_a_block_reads_its_own_gradient_parts_of_it_are_not_made_up():
+    net = Net()
+    with net.Do(outputs=["y", "z"]):
+        net.Mul(["x", "w"], "y")
+        net.Mul(["x", "x"], "z")
+    view = recorded(net, {"y": "x", "z": None}, x=[1.0, 2.0], w=[3.0, 4.0]).paths("x")
+    assert view.count == 2
+    assert (view.norm, [path.norm for path in view.paths]) == (None, [None] * view.count)
+    assert "Do #1 reads or writes x@0, which is its gradient as well" in str(view)
+
+
 def test_one_path_that_is_not_shown_is_one():
     text = str(diamond().paths("x", k=2))
     assert "The other path carries" in text
