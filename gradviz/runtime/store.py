@@ -122,11 +122,11 @@ class Store:
             stored = self._array_of.get(id(array))
             if stored is None:
                 owner = owner_of(array)
-                if owner is not array and _bytes_of(owner) is None:
-                    owner = array
+                if not array.size or (owner is not array and _bytes_of(owner) is None):
+                    owner = array  # an empty one lies nowhere
                 memory = self._memory_of.get(id(owner)) or self._new_memory(owner, is_fed)
                 offset = 0 if array is owner else array.ctypes.data - owner.ctypes.data
-                strides = array.strides if memory.device == CPU else None
+                strides = array.strides if memory.device == CPU and array.size else None
                 alive = _while_alive(self._array_of, array)
                 stored = StoredArray(memory, offset, array.shape, array.dtype, strides, alive)
                 self._array_of[id(array)] = stored

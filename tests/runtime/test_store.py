@@ -183,6 +183,16 @@ def test_files_give_back_every_bit_and_the_order_in_memory(make: Callable[[], An
     assert not back.flags.writeable
 
 
+@pytest.mark.parametrize("shape", [(4, 0), (0, 3), (2, 0, 3)])
+def test_parts_of_an_empty_array_come_back(shape: tuple[int, ...], made: Made) -> None:
+    store = made(0)
+    parts = np.split(np.zeros(0).reshape(2 * shape[0], *shape[1:]), 2, axis=0)  # the second begins behind the end
+    shapes = [part.shape for part in parts]
+    kept = [store.keep(part) for part in (*parts, parts[0].reshape(-1), parts[0].T)]
+    del parts
+    assert [store.fetch(one).shape for one in kept] == [*shapes, (0,), shapes[0][::-1]]
+
+
 def test_memory_with_gaps_stays(made: Made) -> None:
     store = made(0)
     gaps = np.ndarray((3,), np.uint8, b"abcdef", 0, (2,))

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from inspect import CO_OPTIMIZED
+from inspect import CO_OPTIMIZED, CO_VARARGS
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -432,6 +432,18 @@ def is_in_function(frame: FrameType | None) -> bool:
     while frame is not None and not _is_of_function(frame.f_code):
         frame = frame.f_back
     return frame is not None
+
+
+def is_of_forward(frame: FrameType, tensor: Tensor | None) -> bool:
+    """Whether code is itself the forward of a Function, to which a tensor, if there is one, was given."""
+    while frame.f_back is not None and frame.f_code in frame.f_back.f_code.co_consts:
+        frame = frame.f_back  # a comprehension is called where it stands
+    code = frame.f_code
+    if not _is_of_function(code) or is_inside(code.co_filename):
+        return False
+    count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & CO_VARARGS)
+    given = [frame.f_locals.get(name) for name in code.co_varnames[:count]]
+    return tensor is None or any(tensor is one for one in _tensors(given))
 
 
 @lru_cache(10_000)

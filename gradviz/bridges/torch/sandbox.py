@@ -15,6 +15,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils.weak import WeakIdKeyDictionary
 
 from ...program import GradvizError
-from .flow import is_in_function
+from .flow import is_in_function, is_of_forward
 from .graph import Tensor, next_number, number_of
 
 WIDE = {
@@ -85,10 +86,21 @@ class Sandbox(TorchFunctionMode):
         if function in DRAWS_LIKE and self._wide:
             kwargs = {"dtype": torch.get_default_dtype(), **(kwargs or {})}
         change = self._own if function in DRAWS else self._given
+        is_cut = self._is_cut(function, args, sys._getframe(1))
         args, kwargs = _each(change, args), _each(change, dict(kwargs or {}))
-        if function in CUTS or not (torch.is_grad_enabled() or is_in_function(sys._getframe(1))):
+        if is_cut:
             return self._cut(function, args, kwargs)
         return _each(self._kept, function(*args, **kwargs))
+
+    def _is_cut(self, function: Callable[..., Any], args: Sequence[Any], frame: FrameType) -> bool:
+        """Whether a call cuts gradients off.
+
+        In its own forward a Function detaches what it goes on computing with: its backward says what gradient that has.
+        """
+        if function not in CUTS:
+            return not (torch.is_grad_enabled() or is_in_function(frame))
+        cut = next(_tensors(args), None)
+        return not is_of_forward(frame, None if cut is None or cut in self._inside else cut)
 
     def _given(self, value: Any) -> Any:
         """What a function is given in place of a value from outside."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...operators.registry import Array
 from ...program import GradvizError
-from ...program.errors import count_of, listed
+from ...program.errors import listed
 from ...runtime.tasks import Work, results
 from ..journal import Pace, Statement, Writing
 from ..steering import CursorError, bad_argument
@@ -202,10 +202,17 @@ def _together(views: Sequence[CheckView]) -> CheckView:
     if not views:
         none = ["Nothing that the program reads has a gradient."]
         return CheckView("The gradient of all leaves", "not checkable", [], SEED, none)
-    subject = f"The gradient of all {count_of(len(views), 'leaf').replace('leafs', 'leaves')}"
+    subject = _of_leaves(sum(bool(view.checks) for view in views), len(views))
     checks = [check for view in views for check in view.checks]
     notes = [f"{view.subject}: {note}" for view in views for note in view.notes]
     return CheckView(subject, _overall(views), checks, SEED, notes)
+
+
+def _of_leaves(checked: int, count: int) -> str:
+    """What is checked, where so many leaves of all could be."""
+    if count == 1:
+        return "The gradient of the only leaf"
+    return f"The gradient of {f'{checked} of' if 0 < checked < count else 'all'} {count} leaves"
 
 
 def _planned(here: NetView, word: str) -> _Planned:
@@ -238,7 +245,8 @@ def _of_operator(view: NetView, statement: Statement) -> _Planned:
     if not all(np.isfinite(weight).all() for weight in weights):
         return _Planned(subject, ["The gradient that arrives is not finite: session.provenance says why."])
     try:
-        run = operator_run(view, statement)
+        through = [blob.name for blob, gets in zip(statement.inputs, given, strict=True) if gets]
+        run = operator_run(view, statement, through)
     except NotCheckable as reason:
         return _Planned(subject, [str(reason)])
     inputs = [as_double(view.needed(blob)) for blob in statement.inputs]
@@ -260,7 +268,7 @@ def _of_operator(view: NetView, statement: Statement) -> _Planned:
         for (blob, places), count in zip(moved.items(), most, strict=True):
             gradient = sum_through(view, blob, index)
             assert gradient is not None
-            x, rerun = inputs[places[0]], partial(_moved, run, inputs, places, slots)
+            x, rerun = inputs[places[0]], partial(_moved, run.in_double(), inputs, places, slots)
             is_analytic = not statement.nets
             comparisons.append(Comparison(str(blob), rerun, x, weights, gradient, is_analytic=is_analytic, most=count))
         return _Begun(notes, comparisons, own={} if run.own is None else {run.type: run.own})
@@ -299,8 +307,8 @@ def _of_blob(view: NetView, blob: Writing, doubles: Doubles) -> _Planned:
         weights = [as_double(array_of(view, y, starts[y].parts)) for y in rest.ys]
         told = str(blob), rest.run, x, weights, gradient
         around = max(map(_largest, arriving_after(view, blob)), default=0.0)
-        comparison = Comparison(*told, around=around, most=most[0])
-        whole = along(*told, around=around) if x.size > most[0] else None
+        comparison = Comparison(*told, around=around, most=most[0], dtypes=rest.dtypes)
+        whole = along(*told, around=around, dtypes=rest.dtypes) if x.size > most[0] else None
         return _Begun(rest.notes, [comparison], whole, rest.own)
 
     return _Planned(subject, [], [x.size], begin)

@@ -15,7 +15,7 @@ What measures them can be sent to other processes, and gives the same bits there
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Literal, NamedTuple
 
@@ -130,6 +130,8 @@ class Differences:
     def _with(self, place: int, step: float) -> tuple[float, Derivative]:
         """How far the one-sided differences are apart, and the central one."""
         above, below = (self._function(self._moved(place, sign * step)) for sign in (1, -1))
+        if not (self._is_alike(above) and self._is_alike(below)):  # outputs of another shape: it has no slope here
+            return float("inf"), Derivative(float("nan"), 0.0, step, False)
         forward = backward = noise = 0.0
         size = abs(float(self._x.flat[place]))  # what the function computes on the way may be as large
         with np.errstate(all="ignore"):
@@ -143,6 +145,10 @@ class Differences:
         # On one side of it the function may not be defined.
         return gap if np.isfinite(value) else float("inf"), Derivative(value, noise, step, False)
 
+    def _is_alike(self, outputs: Sequence[Array]) -> bool:
+        """Whether outputs have the shapes that they have at `x`."""
+        return all(out.shape == centre.shape for out, centre in zip(outputs, self._centre, strict=True))
+
     def _moved(self, place: int, by: complex) -> Array:
         moved = self._x.astype(complex) if isinstance(by, complex) else self._x.copy()
         moved.flat[place] += by
@@ -155,6 +161,8 @@ class Differences:
                 warnings.simplefilter("error", np.exceptions.ComplexWarning)
                 outputs = self._function(self._moved(place, complex(0, COMPLEX_STEP)))
         except Exception:
+            return None
+        if not self._is_alike(outputs):
             return None
         terms = [weight * np.imag(out) / COMPLEX_STEP for weight, out in zip(self._weights, outputs, strict=True)]
         value = float(sum(term.sum() for term in terms))
@@ -226,6 +234,7 @@ class Comparison:
     Args:
         function, x, weights, is_analytic: as of `Differences`.
         most: elements; of more so many are drawn.
+        dtypes: in which it was computed, too: the gradient has no more digits than the narrowest of them.
 
     Raises:
         NotCheckable: there are no differences.
@@ -242,12 +251,15 @@ class Comparison:
         is_analytic: bool = False,
         around: float = 0.0,
         most: int = MOST,
+        dtypes: Collection[str] = (),
     ) -> None:
         if gradient.shape != x.shape:
             raise NotCheckable(f"{blob} has the shape {x.shape}, and its gradient {gradient.shape}.")
         self.blob = blob
         self._gradient = gradient
         self._around = around
+        known = [TOLERANCES.get(dtype, TOLERANCES["float64"]) for dtype in (str(gradient.dtype), *dtypes)]
+        self._tolerances = max(known)
         self.differences = Differences(function, x, weights, is_analytic=is_analytic)
         if without := [dtype for dtype in self.differences.dtypes if dtype.kind != "f"]:
             raise NotCheckable(f"What {blob} leads to holds {without[0]}, which has no differences.")
@@ -260,7 +272,7 @@ class Comparison:
     def judged(self, found: Sequence[Measured | Exception]) -> Checked:
         """The gradient held against what was measured at `places`; raises why something could not be measured there."""
         gradient, places = self._gradient, self.places
-        relative, absolute = TOLERANCES.get(str(gradient.dtype), TOLERANCES["float64"])
+        relative, absolute = self._tolerances
         ours = as_double(gradient).reshape(-1)
         scale = float(np.abs(ours).max()) if ours.size else 0.0
         rounding = CANCELLED * float(np.finfo(gradient.dtype).eps) * self._around if self._around else 0.0
@@ -305,7 +317,14 @@ def _stepped(function: Function, x: Array, size: float, signs: Array, steps: Arr
 
 
 def along(
-    blob: str, function: Function, x: Array, weights: Sequence[Array], gradient: Array, *, around: float = 0.0
+    blob: str,
+    function: Function,
+    x: Array,
+    weights: Sequence[Array],
+    gradient: Array,
+    *,
+    around: float = 0.0,
+    dtypes: Collection[str] = (),
 ) -> Comparison:
     """The same along a few random directions, each of which moves all elements, by parts of their size."""
     signs = np.random.default_rng(SEED).integers(0, 2, (DIRECTIONS, x.size), dtype=np.int8) * 2 - 1
@@ -313,7 +332,9 @@ def along(
     slopes = size * (signs @ as_double(gradient).reshape(-1))
     zeros, slopes = np.zeros(DIRECTIONS), slopes.astype(gradient.dtype)
     reach = around * size * np.sqrt(x.size)
-    return Comparison(blob, partial(_stepped, function, x, size, signs), zeros, weights, slopes, around=reach)
+    return Comparison(
+        blob, partial(_stepped, function, x, size, signs), zeros, weights, slopes, around=reach, dtypes=dtypes
+    )
 
 
 def _more_exact(found: Sequence[Measured | Exception], scale: float) -> tuple[list[Derivative], Method]:

@@ -130,12 +130,12 @@ def digits(value: Number | None, absent: str = "not computed") -> str:
 
 def percent(value: Number | None, absent: str = "not computed") -> str:
     """A share as a person reads it."""
-    return digits(value, absent) if value is None or isinstance(value, str) else f"{100 * value:.1f} %"
+    return digits(value, absent) if value is None or isinstance(value, str) else f"{100 * value:z.1f} %"
 
 
-def absent(norm: Number | None) -> str:
+def absent(norm: Number | None, unknown: str = "not computed") -> str:
     """What stands for a number that is not there: where the norm is known it does not exist, as the cosine of zeros."""
-    return "not computed" if norm is None else "none"
+    return unknown if norm is None else "none"
 
 
 def way(steps: Sequence[str], most: int = 12) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from math import inf
 from typing import NamedTuple
@@ -22,6 +22,8 @@ from .recorded import Recorded
 SHOWN = 30
 """Contributions that a text or a table shows; a loop can have thousands."""
 
+LEFT_OUT = "not in the file"
+
 HEAD = ("gradient", "from", "norm", "share", "cosine", "path")
 
 
@@ -30,20 +32,22 @@ class LedgerView(Answer, frozen=True):
 
     Attributes:
         ledger: the numbers, as in the trace document.
+        is_left_out: whether numbers that are not there were computed, and left out of the file that was read.
     """
 
     answer = "ledger"
     ledger: Ledger
+    is_left_out: bool = False
 
     def blocks(self) -> Iterator[Block]:
-        ledger = self.ledger
-        rows = first_of(ledger.contributions, SHOWN, _row)
-        cancellation = percent(ledger.cancellation, absent(ledger.norm))
+        ledger, unknown = self.ledger, LEFT_OUT if self.is_left_out else absent(None)
+        rows = first_of(ledger.contributions, SHOWN, partial(_row, unknown=unknown))
+        cancellation = percent(ledger.cancellation, absent(ledger.norm, unknown))
         yield Grid(
             f"Gradient of {ledger.blob} = sum of {count_of(len(ledger.contributions), 'contribution')}",
             HEAD,
             rows,
-            f"{ledger.total}: norm {digits(ledger.norm)}, cancellation {cancellation}",
+            f"{ledger.total}: norm {digits(ledger.norm, unknown)}, cancellation {cancellation}",
         )
 
 
@@ -147,24 +151,40 @@ def _of_sum(recorded: Recorded, event: Accumulated, at: int, frame: int | None) 
 
 def answer(here: NetView, blob: str) -> LedgerView:
     """The ledger that `blob` means in a run of a nested net; raises CursorError ``not_found``."""
-    recorded, word = here.recorded, str(blob)
-    path, colon, name = word.rpartition(":")
-    run = recorded.recording.by_path.get(path) if colon else None
-    if run is not None:
-        found = _latest([one for one in entries(recorded, name) if one.frame == run], here.position)
-    else:
-        about, subnet = entries(recorded, word), here.net.id or None
-        nearest = (
-            [one for one in about if (one.frame, one.subnet) == (here.run, subnet)],
-            [one for one in about if one.subnet == subnet],
-            [one for one in about if one.subnet is None],
-            about,
-        )
-        found = next((one for several in nearest if (one := _latest(several, here.position))), None)
-    return LedgerView(_of_one(here, word) if found is None else found.ledger())
+    word = str(blob)
+    views, about = here.meant_in(word)
+    found = _nearest(views, entries(here.recorded, about), about)
+    return _of_one(here, word) if found is None else LedgerView(found.ledger())
 
 
-def _of_one(here: NetView, word: str) -> Ledger:
+def _nearest(views: Sequence[NetView], about: list[Entry], word: str) -> Entry | None:
+    """Of the ledgers about a word the one that is meant, from the first of some nets outwards; None: a lone gradient.
+
+    Where none of these nets has the word, one that they enclose may have it.
+    """
+    is_there = False
+    for view in views:
+        of_net = [one for one in about if one.subnet == (view.net.id or None)]
+        if view.run is not None:  # its sums are formed in the run backward that belongs to it, if there is one
+            of_run = [one for one in of_net if one.frame in {view.run, view.run_of(is_backward=True)} - {None}]
+            of_net = of_run or [one for one in of_net if one.frame is None]
+        if (found := _latest(_whole(view, of_net), view.position)) is not None:
+            return found
+        known = view.meant(word)
+        if known and gradient_of(view, meant(known)) is not None:
+            return None
+        is_there = is_there or bool(known)
+    return None if is_there else _latest(about, views[0].position)
+
+
+def _whole(view: NetView, of_net: list[Entry]) -> list[Entry]:
+    """Without those of loops that only formed a part of what was added up to the gradient of the same blob."""
+    is_sum = [isinstance(view.recorded.events[one.at - 1], Accumulated) for one in of_net]
+    summed = {one.blob for one, added in zip(of_net, is_sum, strict=True) if added}
+    return [one for one, added in zip(of_net, is_sum, strict=True) if added or one.blob not in summed]
+
+
+def _of_one(here: NetView, word: str) -> LedgerView:
     """The ledger of a gradient that came alone."""
     view, found = here.find(word)
     blob = meant(found)
@@ -191,7 +211,7 @@ def _of_one(here: NetView, word: str) -> Ledger:
         share=share,
         cosine=share,
     )
-    return Ledger(
+    lone = Ledger(
         blob=str(blob),
         at=one.at,
         total=contribution.gradient,
@@ -201,6 +221,9 @@ def _of_one(here: NetView, word: str) -> Ledger:
         subnet=view.net.id or None,
         frame=view.run_with(one.parts[-1]) if view.net.path else None,
     )
+    # A file has the statistics of the rows of a sparse gradient, and not that of the whole.
+    is_left_out = view.recorded.is_saved and length is None and view.value(one.parts[-1]) is not None
+    return LedgerView(lone, is_left_out)
 
 
 def _norm(view: NetView, blob: Writing, parts: Parts) -> float | None:
@@ -239,15 +262,15 @@ def rows(recorded: Recorded, blob: str) -> MergeView:
     raise CursorError(said, kind="not_found", blobs=[str(blob)], ways_out=[way_out])
 
 
-def _row(contribution: Contribution) -> tuple[str, ...]:
+def _row(contribution: Contribution, unknown: str) -> tuple[str, ...]:
     norm = contribution.norm
     passed = ", passed through" if contribution.how == "passed" else ""
     return (
         contribution.gradient,
         f"{contribution.producer}{passed}",
-        digits(norm),
-        percent(contribution.share, absent(norm)),
-        digits(contribution.cosine, absent(norm)),
+        digits(norm, unknown),
+        percent(contribution.share, absent(norm, unknown)),
+        digits(contribution.cosine, absent(norm, unknown)),
         way(contribution.path),
     )
 

@@ -262,18 +262,25 @@ class NetView:
         """
         if not isinstance(word, str):
             raise unknown("blob", repr(word), (), [FORMS])
-        views = [self, *self.around()]
-        path, colon, blob = word.rpartition(":")
-        inside = self.at(path) if colon else None
-        if inside is not None:
-            views, word = [inside], blob
+        views, word = self.meant_in(word)
         for view in views:
-            if found := view._meant(word):
+            if found := view.meant(word):
                 return view, found
         versions = [str(one) for view in views for one in view.writings(word.rpartition("@")[0])]
         raise unknown("blob", word, versions or [name for view in views for name in view.names()], [FORMS])
 
-    def _meant(self, word: str) -> list[Writing]:
+    def meant_in(self, word: str) -> tuple[list[NetView], str]:
+        """The nets in which a question looks for a blob, the first first, and what it is called there.
+
+        What stands before a colon is a path, unless a blob is called so as a whole.
+        """
+        views = [self, *self.around()]
+        path, colon, blob = word.rpartition(":")
+        inside = self.at(path) if colon and not any(view.meant(word) for view in views) else None
+        return (views, word) if inside is None else ([inside], blob)
+
+    def meant(self, word: str) -> list[Writing]:
+        """The versions in this net that a word means, oldest first; empty: none is called so."""
         name, _, number = word.rpartition("@")
         if not name or not number.isdigit() or self.net.writings.get(word):
             return self.writings(word)

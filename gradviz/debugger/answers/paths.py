@@ -29,7 +29,7 @@ from ..document import Number, number
 from ..journal import Pace, Statement, Writing
 from ..statistics import Vector, as_vector, compare, furthest, norm, norm_of, vector
 from ..steering import bad_argument
-from .flow import Parts, added, array_of, arriving, gives, gradient_of, meant, seeds
+from .flow import Parts, Sent, added, array_of, arriving, gives, gradient_of, meant, seeds
 from .forms import Answer, Block, Grid, Paragraph, absent, digits, percent, way
 from .net_view import NetView
 from .rerun import backward_run
@@ -80,6 +80,7 @@ class PathsView(Answer, frozen=True):
     Attributes:
         x: the blob version, in a nested net behind the path to it.
         starts: where the paths start, each with the gradient that starts there: ``["loss@0", "loss_autogen_grad@0"]``.
+        is_whole: whether these are all ys; else other paths may bring more of the gradient of x.
         count: how many paths there are, exactly.
         paths: those that carry the most, the greatest first.
         is_complete: whether these are all.
@@ -90,11 +91,13 @@ class PathsView(Answer, frozen=True):
             not the same, because not all ys were asked for, or not computed.
         reason: why nothing is known of what flows, in words; empty: it is.
         parts: what flows along each of `paths`, as arrays like x. None where values are not known.
+        absence: where there is no path, who says why, in a sentence; else empty.
     """
 
     answer = "paths"
     x: str
     starts: list[tuple[str, str]]
+    is_whole: bool
     count: int
     paths: list[Path]
     is_complete: bool
@@ -103,6 +106,7 @@ class PathsView(Answer, frozen=True):
     difference: Number | None
     reason: str
     parts: tuple[Array | None, ...]
+    absence: str
 
     def to_dict(self) -> dict[str, Any]:
         """As of every answer, without the arrays."""
@@ -114,15 +118,19 @@ class PathsView(Answer, frozen=True):
         starts = ", ".join(f"{blob} ({gradient})" for blob, gradient in self.starts)
         if not self.count:
             yield Paragraph(f"No gradient flows from {starts} to {self.x}.", is_title=True)
-            yield Paragraph(f'session.why_none("{self.x}") says what cuts each way.')
+            yield Paragraph(self.absence)
             return
         paths = "1 path" if self.count == 1 else f"{self.count:,} paths"
         rows = [
             (text, digits(path.norm), percent(path.share, absent(path.norm)), digits(path.cosine, absent(path.norm)))
             for text, path in zip(_told_apart([path.steps for path in self.paths]), self.paths, strict=True)
         ]
+        if self.is_whole:
+            title = f"The gradient of {self.x} comes along {paths} from {starts}"
+        else:
+            title = f"From {starts} a gradient flows to {self.x} along {paths}"
         yield Grid(
-            f"The gradient of {self.x} comes along {paths} from {starts}",
+            title,
             ("path", "norm", "share", "cosine"),
             rows,
             self._foot(),
@@ -147,17 +155,31 @@ class PathsView(Answer, frozen=True):
         if self.norm is None:
             return f"{self.reason}, so the shortest paths are shown. Not computed is not zero."
         if self.is_complete:
-            is_sum = not self._is_changed
-            why = "their parts add up to the gradient" if is_sum else "a hook, or the like, has changed what flows"
-            return f"These are all; {why}."
+            return f"{self._all()}."
         shares = [path.share for path in self.paths if isinstance(path.share, int | float)]
         carried = sum(shares) if len(shares) == len(self.paths) else None
-        said = f"The other {self.count - len(self.paths):,} paths"
-        said += "" if carried is None else f" carry {percent(1 - carried)} of it together"
+        left = self.count - len(self.paths)
+        is_one = left == 1
+        said = "The other path" if is_one else f"The other {left:,} paths"
+        if carried is not None:
+            part = percent(1 - carried)
+            said += f" carries {part} of it" if is_one else f" carry {part} of it together"
+        if self.is_proven and carried is None:
+            return f"{said} {'is' if is_one else 'are'} not greater."
         if self.is_proven:
-            return f"{said}; none of them has a greater norm." if carried is not None else f"{said} are not greater."
-        said = said if carried is not None else f"{said} were not all followed"
+            return f"{said}; {'its norm is not greater' if is_one else 'none of them has a greater norm'}."
+        if carried is None:
+            said += " was not followed" if is_one else " were not all followed"
         return f"{said}. Not all were followed: it is not proven that these are the greatest."
+
+    def _all(self) -> str:
+        """That there are no other paths, and what comes of these."""
+        said = "This is the only one" if self.count == 1 else "These are all"
+        if self._is_changed:
+            return f"{said}; a hook, or the like, has changed what flows"
+        if not self.is_whole:
+            return f"{said} from there; the gradient of {self.x} may have other parts"
+        return f"{said}; {'what flows along it is' if self.count == 1 else 'their parts add up to'} the gradient"
 
 
 def answer(here: NetView, y: str | None, x: str, k: int, pace: Pace) -> PathsView:
@@ -171,8 +193,9 @@ def answer(here: NetView, y: str | None, x: str, k: int, pace: Pace) -> PathsVie
     has_values = not view.recorded.is_saved and all(array is not None for array in known.values())
     flowing = Paths(view, list(starts), blob, pace)
     (greatest, is_proven), whole, reason = _followed(flowing, known if has_values else None, k)
-    gradient = gradient_of(view, blob) if starts.keys() == seeds(view).keys() else None
-    arrived = None if gradient is None else _array(view, blob, gradient.parts)
+    gradient = gradient_of(view, blob)
+    is_whole = starts.keys() == seeds(view).keys()
+    arrived = _array(view, blob, gradient.parts) if gradient is not None and is_whole else None
     difference = None
     if whole is not None and arrived is not None:
         difference = furthest(moved(arrived, CPU), moved(whole, CPU))
@@ -180,6 +203,7 @@ def answer(here: NetView, y: str | None, x: str, k: int, pace: Pace) -> PathsVie
     return PathsView(
         x=view.named(blob),
         starts=[(str(start), ", ".join(map(str, parts)) if parts else "none") for start, parts in starts.items()],
+        is_whole=is_whole,
         count=flowing.count,
         paths=[_path(view, part, total) for part in greatest],
         is_complete=len(greatest) == flowing.count,
@@ -188,7 +212,18 @@ def answer(here: NetView, y: str | None, x: str, k: int, pace: Pace) -> PathsVie
         difference=None if difference is None else number(difference),
         reason=reason,
         parts=tuple(part.array for part in greatest),
+        absence="" if flowing.count else _absence(view, blob, gradient),
     )
+
+
+def _absence(view: NetView, blob: Writing, gradient: Sent | None) -> str:
+    """Why no path leads to a blob."""
+    if blob.statement is not None and blob.statement.role != "forward":
+        return f"{blob} belongs to the backward pass, which is not differentiated itself."
+    question = f'session.why_none("{view.named(blob)}")'
+    if gradient is None:
+        return f"{question} says why it has none."
+    return f"Its gradient, {', '.join(map(str, gradient.parts))}, comes from elsewhere: {question} says from where."
 
 
 def _followed(

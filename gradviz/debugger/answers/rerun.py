@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -11,10 +11,12 @@ import numpy as np
 
 from ...gradient.rules import ask_rule
 from ...operators import lookup
+from ...operators.passing import cast_dtype
 from ...operators.registry import Array, Kernel, with_own_results
 from ...operators.scopes import ScopeStack
-from ...program import Operator
-from ...program.control_flow import NETS
+from ...program import GradvizError, NetDef, Operator
+from ...program.control_flow import NETS, nested_nets
+from ...program.errors import listed
 from ...program.operator import free_name, parts_of
 from ...runtime.devices import CPU, current, device_of, moved
 from ...runtime.executor import execute
@@ -27,6 +29,10 @@ from .net_view import NetView
 
 ON_PURPOSE = ("NegateGradient", "ZeroGradient")
 """Operators that are there to send back another gradient than that of their function."""
+
+
+CONSTANT_COPIES = ("StopGradient", "Conditional")
+"""Operators that hand on numbers that they are constant for."""
 
 
 class NotCheckable(Exception):
@@ -82,20 +88,31 @@ class OperatorRun:
         execute(plan([op], values).steps, values)
         return [values[blob] for blob in writes]
 
+    def in_double(self) -> OperatorRun:
+        """The same where no cast leaves less than double precision: differences need all of it."""
+        op, name, reads, writes = self._told
+        return OperatorRun(_widened(op), name, reads, writes, self.own)
 
-def operator_run(view: NetView, statement: Statement) -> OperatorRun:
-    """What runs the operator of a forward line; raises NotCheckable where it has no kernel."""
+
+def _widened(op: Operator) -> Operator:
+    """An operator that casts to single or half precision, or in whose nested nets one does, so that it keeps double."""
+    if op.type == "Cast" and cast_dtype(op).kind == "f":
+        return msgspec.structs.replace(op, args={**op.args, "to": "float64"})
+    if op.type not in NETS:
+        return op
+    nets = {name: NetDef(net.name, list(map(_widened, net.ops))) for name, net in nested_nets(op).items()}
+    return msgspec.structs.replace(op, args={**op.args, **nets})
+
+
+def operator_run(view: NetView, statement: Statement, changed: Iterable[str]) -> OperatorRun:
+    """What runs the operator of a forward line when these of its inputs change; raises NotCheckable where it cannot."""
     op, known, name = view.operator(statement), lookup(statement.op.type), statement.name
     if known is None or (known.kernel is None and not known.runs_nets):
         raise NotCheckable(f"{op.type} has no kernel here, so it cannot be run again{_other_way(view)}.")
     if op.type in ON_PURPOSE:
         raise NotCheckable(f"{name} sends back another gradient than its function's, on purpose.")
-    if op.type in NETS:
-        stopped = next(_stops(view, statement), "")
-        if stopped:
-            raise NotCheckable(
-                f"In {stopped} a StopGradient holds a value back, which differences cannot know: ask in that net."
-            )
+    if op.type in NETS and _may_hold(view, statement) and (held := next(_held(view, statement, set(changed)), "")):
+        raise NotCheckable(f"In {held}, which differences cannot know: ask in that net.")
     reads, writes = ([blob.name for blob in blobs] for blobs in (statement.inputs, statement.outputs))
     return OperatorRun(op, name, reads, writes)
 
@@ -109,13 +126,51 @@ def _again(view: NetView) -> Again | None:
     return None if view.net.path else view.recorded.recording.again
 
 
-def _stops(view: NetView, statement: Statement) -> Iterator[str]:
-    """The nested nets of a line in which a StopGradient stands."""
-    for way, inside in view.inside(statement):
+def _held(view: NetView, statement: Statement, changed: set[str]) -> Iterator[str]:
+    """What sends back another gradient than its function's, in the runs of nested nets that changed blobs reach.
+
+    Args:
+        changed: the names of these blobs around the operator; afterwards those that changed by it.
+    """
+    for run in view.runs_of(statement):
+        inside = view.of(run)
+        is_do = statement.op.type == "Do"
+        names = {inner for one in changed if (inner := inside.bound(one))} if is_do else changed
         for nested in inside.net.forward:
-            if nested.op.type == "StopGradient":
-                yield f"{statement.number}.{way}"
-            yield from _stops(inside, nested)
+            if nested.nets:
+                yield from _held(inside, nested, names)
+                continue
+            reached = [blob for blob in nested.inputs if blob.name in names]
+            if held := _holds(inside, nested, reached):
+                yield f"{'/'.join(inside.net.path)} {nested.name} {held}"
+            written = {blob.name for blob in nested.outputs}
+            names.difference_update(written)
+            names.update(written if reached else ())
+        if is_do:
+            changed.update(one for one in statement.op.outputs if inside.bound(one) in names)
+
+
+def _holds(view: NetView, statement: Statement, reached: Sequence[Writing]) -> str:
+    """What an operator of a nested net does with the gradient of what changed; empty: it sends that of its function."""
+    type, given = statement.op.type, gives(view, statement.number)
+    if type in ON_PURPOSE and reached:
+        return "sends back another gradient than its function's, on purpose"
+    for blob, gets in zip(statement.inputs, given or [False] * len(statement.inputs), strict=True):
+        is_held = blob in reached and not gets and (given is not None or type in CONSTANT_COPIES)
+        if is_held and (value := view.value(blob)) is not None and value.dtype.startswith("float"):
+            return f"sends no gradient to {blob}"
+    return ""
+
+
+def _may_hold(view: NetView, statement: Statement) -> bool:
+    """Whether something in the nested nets of an operator keeps a gradient back, whatever they read and run."""
+    for net in statement.nets.values():
+        inside = NetView(view.recorded, view.position, net)
+        for nested in net.forward:
+            is_one = nested.op.type in (*ON_PURPOSE, *CONSTANT_COPIES)
+            if is_one or _may_hold(inside, nested) or not all(gives(inside, nested.number) or [True]):
+                return True
+    return False
 
 
 Doubles = Callable[[Writing], Array]
@@ -184,12 +239,14 @@ class Rest(NamedTuple):
         ys: those that the blob changes.
         notes: what stays as it was recorded though the blob changes it, and how the program is run.
         own: the kernels of the user's that it calls, by the types of their operators.
+        dtypes: the floating-point dtypes in which it was recorded, as far as they are known.
     """
 
     run: Callable[[Array], list[Array]]
     ys: list[Writing]
     notes: list[str]
     own: dict[str, Kernel]
+    dtypes: set[str]
 
 
 def rest_of(view: NetView, blob: Writing, doubles: Doubles) -> Callable[[], Rest]:
@@ -205,7 +262,7 @@ def rest_of(view: NetView, blob: Writing, doubles: Doubles) -> Callable[[], Rest
 
     def repeated() -> Rest:
         run, notes = prepare()
-        return Rest(run, list(seeds(view)), notes, {})
+        return Rest(run, list(seeds(view)), notes, {}, set())
 
     return repeated
 
@@ -231,7 +288,8 @@ def _program_from(view: NetView, blob: Writing, doubles: Doubles) -> Callable[[]
         if any(takes):
             inputs = [doubles(one) if key is None else None for one, key in zip(statement.inputs, takes, strict=True)]
             writes = [one.key for one in statement.outputs]
-            operators.append(_Rerun(operator_run(view, statement), inputs, takes, writes))
+            through = [one.name for one, took in zip(statement.inputs, takes, strict=True) if took is not None]
+            operators.append(_Rerun(operator_run(view, statement, through), inputs, takes, writes))
             statements.append(statement)
             changed.update(statement.outputs)
     ys = [y for y in seeds(view) if y in changed]
@@ -240,7 +298,10 @@ def _program_from(view: NetView, blob: Writing, doubles: Doubles) -> Callable[[]
     def checked() -> Rest:
         for statement, one in zip(statements, operators, strict=True):
             check_repeats(view, statement, one.run)
-        return Rest(partial(_program, blob.key, operators, [y.key for y in ys]), ys, held, own)
+        in_double = [one._replace(run=one.run.in_double()) for one in operators]
+        run = partial(_program, blob.key, in_double, [y.key for y in ys])
+        values = [view.value(output) for statement in statements for output in statement.outputs]
+        return Rest(run, ys, held, own, {value.dtype for value in values if value is not None})
 
     return checked
 
@@ -300,6 +361,13 @@ class BackwardRun:
         values = {blob.name: view.needed(blob) for blob in statement.inputs}
         for slot, parts in enumerate(arriving(view, index)):
             if parts is not None:
+                if shared := [str(part) for part in parts if part in (*statement.inputs, *statement.outputs)]:
+                    raise GradvizError(
+                        f"{statement.name} reads or writes {listed(shared)}, which is its gradient as well: what comes "
+                        "of a part of that cannot be told apart",
+                        kind="not_again",
+                        ways_out=["Give a gradient of its own, such as a Copy."],
+                    )
                 sums = [one.parts[-1] for one in sent(view, statement.outputs[slot]) if one.how == "sum"]
                 is_gradient |= dict.fromkeys([parts[-1], *sums], slot)
                 names[slot] = parts[-1].name

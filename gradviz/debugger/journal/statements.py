@@ -215,7 +215,7 @@ class Reading(NamedTuple):
             call = f"{self.op.type}({inputs})"
         else:
             args = [f"{name}={net.name}" for name, net in nested_nets(self.op).items()]
-            args += [f"{name}={value!r}" for name, value in arguments(self.op).items() if name not in BINDINGS]
+            args += [f"{name}={_literal(value)}" for name, value in arguments(self.op).items() if name not in BINDINGS]
             call = f"{self.op.type}({', '.join([*([inputs] if inputs else []), *args])})"
         return f"{outputs} = {call}" if outputs else call
 
@@ -228,6 +228,11 @@ def _listed(blobs: Sequence[Writing | BlobVersion]) -> str:
     if len(blobs) <= MOST_LISTED:
         return ", ".join(map(str, blobs))
     return f"{', '.join(map(str, blobs[:FEW_LISTED]))}, … {len(blobs) - FEW_LISTED} more"
+
+
+def _literal(value: Any) -> str:
+    """An argument as it is written: a tuple as the list that files have in its place."""
+    return repr(list(value) if type(value) is tuple else value)
 
 
 def arguments(op: Operator) -> Mapping[str, Any]:

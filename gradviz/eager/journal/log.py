@@ -121,6 +121,7 @@ class Log:
 
     Attributes:
         engine: its schedule.
+        last: what happens last in a pass that comes to its end.
         ys: what it starts from: the roots by name -> the name of the gradient that is given, None for ones.
         expression: the program that goes backward.
         events: what has happened.
@@ -134,6 +135,7 @@ class Log:
     """
 
     engine: ClassVar[str]
+    last: ClassVar[type[Event]]
 
     def __init__(self, expression: Expression, held: Mapping[Variable, Array], store: Store | None) -> None:
         self.ys: dict[str, str | None] = {}

@@ -98,6 +98,7 @@ class RankLog(Log):
     """Says what happened, visit by visit, whenever it is asked to; what it has said is noted no longer."""
 
     engine = "rank"
+    last = Completed
 
     def __init__(self, expression: Expression, notes: Notes, store: Store | None) -> None:
         super().__init__(expression, notes.held, store)

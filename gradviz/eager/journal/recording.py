@@ -171,7 +171,17 @@ def _journal(log: Log) -> Journal:
     net.ops = list(expression.operators)  # their names are legal, and need no check
     operators = (*expression.operators, *log.operators)
     asked = dict(log.ys) if any(log.ys.values()) else list(log.ys)
-    return Journal(log.engine, net, asked, operators, tuple(log.events), log.values, _summary, _nets, held=log.held)
+    told = log.engine, net, asked, operators, tuple(log.events), log.values, _summary, _nets
+    is_over = bool(log.events) and isinstance(log.events[-1], log.last)
+    return Journal(*told, held=log.held, absent=_absent if is_over else None)
+
+
+def _absent(blob: str) -> tuple[str, str]:
+    """Why a gradient has no value in a pass that is whole, and a way out."""
+    return (
+        "nobody wants it, or a function gave no gradient that it would be made of",
+        "Make leaves with requires_grad=True, and return an array for each input from a backward method.",
+    )
 
 
 def _nets(journal: Journal) -> NetHalves:

@@ -13,7 +13,7 @@ from ...gradient import IR
 from ...operators.gradients import gradient_name
 from ...operators.registry import Array
 from ...program import GradvizError, Operator
-from ...program.events import Accumulated, Event, Played, Ran, RuleApplied, Seeded, stopped
+from ...program.events import Accumulated, Event, GradWritten, Played, Ran, RuleApplied, Seeded, stopped
 from ...program.net_halves import Key, Numbered, nets_of
 from ...runtime.devices import CPU, copied, device_of
 from ...runtime.watched import Limits, interrupted
@@ -38,6 +38,7 @@ class TapeLog(Log):
     """
 
     engine = "tape"
+    last = GradWritten
 
     def __init__(self, expression: Expression, held: Mapping[Variable, Array], limits: Limits) -> None:
         super().__init__(expression, held, limits.store)
@@ -82,6 +83,16 @@ class TapeLog(Log):
         if self.limits.interrupts.is_asked:
             raise interrupted(f"after gradient operator #{at} {shown(op)}")
 
+    def adds_up(self, event: Accumulated) -> bool:
+        """Whether gradients are added where the IR has it so: it does not know for what none is wanted."""
+        return sum(one.index is None or self._wants(one.index, event.blob) for one in event.contributions) > 1
+
+    def _wants(self, index: int, blob: str) -> bool:
+        """Whether a function sends a gradient to what it has read as `blob`."""
+        function = self.expression.functions[index]
+        slots = [slot for slot, name in enumerate(self.expression.operators[index].inputs) if name == blob]
+        return function is None or any(function.wanted >> slot & 1 for slot in slots)
+
     def written(self, changes: Sequence[NotedChange]) -> None:
         """What becomes of every ``grad``."""
         self._write_grads(changes, self._gradients.get)
@@ -124,7 +135,7 @@ class WatchedTape(TapePass):
         self._log = log
         outermost = [event for event in log.events if not event.path]
         self._starts = {event.index: event.position for event in outermost if isinstance(event, RuleApplied)}
-        sums = [event for event in outermost if isinstance(event, Accumulated)]
+        sums = [event for event in outermost if isinstance(event, Accumulated) and log.adds_up(event)]
         self._sums = iter([event.position + at for event in sums for at in range(len(event.operators))])
         self._places: Sequence[int] = ()
         self._values: list[Any] = []

@@ -180,6 +180,58 @@ class Cubes(torch.autograd.Function):
         return 3 * x**2 * g * wrong
 
 
+class Detached(torch.autograd.Function):
+    """x² + y², computed as many write it; only x² has a gradient where `is_right` is False."""
+
+    @staticmethod
+    def forward(ctx, is_right, *xs):
+        xs = [x.detach().requires_grad_() for x in xs]
+        with torch.enable_grad():
+            squares = sum(x**2 for x in xs)
+        ctx.save_for_backward(*xs)
+        ctx.is_right = is_right
+        return squares.detach() + 0.0 * squares.sum().item()
+
+    @staticmethod
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return None, 2 * x * g, 2 * y * g * ctx.is_right
+
+
+@pytest.mark.parametrize("is_right", [True, False])
+def test_what_a_function_detaches_in_its_own_forward_is_not_kept_constant(is_right):
+    x, y = (torch.tensor(numbers, requires_grad=True) for numbers in ([0.5, -1.0], [2.0, 0.25]))
+
+    def compute():
+        return (Detached.apply(is_right, x, y) * y).sum()
+
+    session = gradviz.debug(compute(), forward=compute)
+    assert session.check("x").verdict == "agrees"
+    assert session.check("y").verdict == ("agrees" if is_right else "differs")
+    assert not any("detach()" in note for note in session.check("x").notes)
+
+
+class Closed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, made):
+        ctx.slope = made().detach()
+        return x * made().detach()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.slope, None
+
+
+def test_what_a_function_detaches_that_it_was_not_given_is_kept_constant():
+    x, y = (torch.tensor(numbers, requires_grad=True) for numbers in ([0.5, -1.0], [2.0, 0.25]))
+
+    def compute():
+        return (Closed.apply(x, lambda: y) * y).sum()
+
+    session = gradviz.debug(compute(), forward=compute)
+    assert [session.check(name).verdict for name in ("x", "y")] == ["agrees", "agrees"]
+
+
 @pytest.mark.parametrize("size", [5, 500])
 def test_a_wrong_backward_is_found_and_it_is_said_where(size):
     w = torch.linspace(1, 2, size, requires_grad=True)

@@ -166,6 +166,22 @@ def test_a_value_that_is_not_finite_is_not_checked():
     assert session.check("#0").verdict == "not checkable"
 
 
+@pytest.mark.parametrize(("to", "factor"), [("float", 1.1), (1, 1.1), ("float16", 1.5)])
+def test_what_casts_leave_no_digits_of_is_compared_all_the_same(to, factor, own_types):
+    net = Net()
+    net.Cast("x", "h", to=to)
+    net.Cast("h", "k", to="double")
+    net.Mul(["k", "x"], "y")
+    session = recorded(net, ["y"], x=np.linspace(0.3, 40, 5))
+    assert session.check("x").verdict == "agrees"
+    net.Mul(["y", "x"], "z")
+    net.add("Cast", "z", "narrow", to=to)
+    register_kernel("OwnFactor")(lambda op, x: 1.0 * x)
+    register_gradient("OwnFactor")(lambda op, g: (Operator("Scale", g, ["y_grad"], {"scale": factor}), ["y_grad"]))
+    net.add("OwnFactor", "narrow", "wrong")
+    assert recorded(net, ["wrong"], x=np.linspace(0.3, 4, 5)).check("x").verdict == "differs"
+
+
 def test_of_large_blobs_some_elements_are_drawn_from_a_seed():
     net = Net()
     net.Tanh("x", "y")

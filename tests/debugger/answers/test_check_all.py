@@ -158,7 +158,8 @@ def test_what_is_no_number_of_samples_or_no_executor_is_refused_and_the_session_
     with pytest.raises(GradvizError, match="no executor") as caught:
         session.check("all", executor="two cores")
     assert caught.value.kind == "bad_executor"
-    assert session.check("all").verdict == "agrees"
+    view = session.check("all")
+    assert (view.verdict, view.subject) == ("agrees", "The gradient of the only leaf")
 
 
 def test_of_a_recording_without_values_nothing_can_be_checked(tmp_path):
@@ -178,6 +179,7 @@ def test_what_was_not_computed_is_told_beside_what_was(own_types):
     view = recorded(net, ["b"], x=[1.0, 2.0], y=[3.0, 4.0]).check("all")
     assert [one.blob for one in view.checks] == ["y@0"]
     assert (view.verdict, len(view.notes)) == ("agrees", 1)
+    assert view.subject == "The gradient of 1 of 2 leaves"
     assert view.notes[0].startswith("The gradient of x@0: There is no value of x_grad@0: it stopped before")
 
 

@@ -172,6 +172,51 @@ def test_every_iteration_has_its_own_values():
     assert not np.allclose(parts[0], parts[2])
 
 
+def test_from_one_of_several_ys_it_is_not_said_to_be_the_whole_gradient():
+    net = Net()
+    net.Sqr("x", "p")
+    net.Exp("x", "q")
+    net.Sqr("z", "r")
+    session = recorded(net, ["p", "q", "r"], x=[1.0, 2.0], z=[1.0])
+    of_one = session.paths("p", "x")
+    assert not of_one.is_whole
+    assert str(of_one).startswith("From p@0 (p_autogen_grad@0) a gradient flows to x@0 along 1 path")
+    assert "This is the only one from there; the gradient of x@0 may have other parts." in str(of_one)
+    whole = str(session.paths("x"))
+    assert whole.startswith("The gradient of x@0 comes along 2 paths")
+    assert "These are all; their parts add up to the gradient." in whole
+    assert "This is the only one; what flows along it is the gradient." in str(session.paths("z"))
+
+
+def test_where_no_path_leads_it_is_not_said_that_there_is_no_gradient():
+    net = Net()
+    net.Sqr("x", "p")
+    net.Sqr("z", "r")
+    net.Sqr("u", "v")
+    session = recorded(net, ["p", "r"], x=[1.0], z=[1.0], u=[1.0])
+    elsewhere = 'Its gradient, x_grad@0, comes from elsewhere: session.why_none("x@0") says from where.'
+    assert elsewhere in str(session.paths("r", "x"))
+    assert 'session.why_none("u@0") says why it has none.' in str(session.paths("u"))
+    assert "x_grad@0 belongs to the backward pass" in str(session.paths("x_grad"))
+
+
+def test_where_a_block_reads_its_own_gradient_parts_of_it_are_not_made_up():
+    net = Net()
+    with net.Do(outputs=["y", "z"]):
+        net.Mul(["x", "w"], "y")
+        net.Mul(["x", "x"], "z")
+    view = recorded(net, {"y": "x", "z": None}, x=[1.0, 2.0], w=[3.0, 4.0]).paths("x")
+    assert view.count == 2
+    assert (view.norm, [path.norm for path in view.paths]) == (None, [None] * view.count)
+    assert "Do #1 reads or writes x@0, which is its gradient as well" in str(view)
+
+
+def test_one_path_that_is_not_shown_is_one():
+    text = str(diamond().paths("x", k=2))
+    assert "The other path carries" in text
+    assert "its norm is not greater." in text
+
+
 def test_without_values_paths_are_counted_and_nothing_is_zero(tmp_path):
     session = debug(skip_net(), ["loss"])
     diamond().save(tmp_path / "s.gradviz.json")

@@ -142,3 +142,18 @@ def test_readers_and_writers_in_random_nets_are_those_of_the_ir():
                 assert one.writer == "".join(writers)
                 compared += 1
     assert compared > 150
+
+
+@pytest.mark.parametrize("name", [":x", "x:", "1.net:x", "a:b", "#0"])
+def test_a_blob_is_found_by_its_whole_name_though_a_path_could_be_read_in_it(name):
+    net = Net()
+    net.Tanh(name, "h")
+    with net.Do(outputs=["y"]):
+        net.Sqr("h", "x")
+        net.Tanh("x", "y")
+    session = recorded(net, ["y"], **{name: [1.0, 2.0]})
+    for blob in (name, f"{name}@0"):
+        assert session.versions(blob).name == name
+        assert session.why_none(blob).blob == f"{name}@0"
+        assert session.ledger(blob).ledger.blob == f"{name}@0"
+        assert session.paths(blob).x == f"{name}@0"

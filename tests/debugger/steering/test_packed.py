@@ -86,6 +86,22 @@ def test_every_event_is_there_and_told_in_the_same_words(session, saved):
         assert str(loaded).splitlines()[2:] == str(session).splitlines()[2:]
 
 
+def test_a_tuple_is_told_as_the_list_that_a_file_has(tmp_path, monkeypatch):
+    monkeypatch.setattr("gradviz.session.MOST_EVENTS", 0)
+    net = gradviz.Net("axes")
+    net.Transpose("x", "y", axes=(1, 0))
+    x = Variable(np.ones((2, 3)), name="x")
+    for session in (gradviz.debug(net, ["y"]), gradviz.debug(F.sum(F.transpose(x, (1, 0)), axis=(0, 1)))):
+        session.save(tmp_path / "axes.gradviz.json")
+        loaded = gradviz.load(tmp_path / "axes.gradviz.json")
+        for position in range(len(session) + 1):
+            session.move_to(position)
+            loaded.move_to(position)
+            assert loaded.narration == session.narration
+        session.move_to(1)
+        assert "axes=[1, 0]" in session.narration
+
+
 def failed():
     net = gradviz.Net("fails in a round")
     with net.While("go") as loop:

@@ -52,6 +52,26 @@ def test_gradients_that_nobody_wants_are_not_computed(session):
             assert session.trace().values[event.after]
 
 
+CONSTANT_FIRST = {
+    "of several parts": lambda c, x: functions.concat([c, x * x, c], 0),
+    "read before": lambda c, x: c * x + c * functions.tanh(x),
+    "read in between": lambda c, x: x * c + functions.tanh(c * x) * c,
+}
+
+
+@pytest.mark.parametrize("name", CONSTANT_FIRST)
+def test_the_sums_that_run_are_those_of_what_wants_a_gradient(name):
+    c, x = Variable([[2.0, 3.0]], requires_grad=False, name="c"), Variable([[0.5, -1.0]], name="x")
+    loss = functions.sum(CONSTANT_FIRST[name](c, x))
+    session = debug(loss, schedule="tape")
+    session.finish()
+    loss.backward(schedule="tape")
+    np.testing.assert_array_equal(session.value(session.ledger("x").ledger.total), x.grad)
+    assert sum(one.share for one in session.ledger("x").ledger.contributions) == pytest.approx(1)
+    assert session.ledger("c").ledger.norm is None  # nobody wants it, so it is not added up
+    assert str(session.check("x")).startswith("The gradient of x@0 agrees")
+
+
 @pytest.mark.parametrize("retain_grad", [False, True])
 def test_the_gradients_are_those_of_backward(retain_grad):
     x, w, loss = program()
@@ -90,6 +110,15 @@ def test_a_user_function_is_shown_like_any_other():
     assert "x" not in recorded
     np.testing.assert_array_equal(recorded["w"], [0.5, 0.5])
     assert "tanh_grad@0" not in trace.values
+
+
+def test_of_a_gradient_that_is_not_there_it_is_said_why():
+    x, z = Variable([1.0, 2.0], name="x"), Variable([3.0, 4.0], name="z")
+    session = debug(functions.sum(Halves()(functions.tanh(z), x)), schedule="tape")
+    np.testing.assert_array_equal(session.value("x_grad"), [0.5, 0.5])
+    with pytest.raises(gradviz.GradvizError, match="a function gave no gradient that it would be made of") as caught:
+        session.value("z_grad")
+    assert not any("workspace" in way for way in caught.value.ways_out)
 
 
 @pytest.mark.parametrize("faulty", [WrongCount, Raises])

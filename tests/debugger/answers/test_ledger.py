@@ -1,0 +1,103 @@
+"""Ledgers: which one a word means where nets stand in nets, and that one which came alone is one row."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gradviz import Net, Session, debug, load
+from gradviz.debugger import CursorError
+from tests.debugger.answers.nets import recorded
+from tests.debugger.loops import fed, recurrent
+from tests.handwritten import do, op, scope
+
+ROUNDS = 3
+
+
+@pytest.fixture(scope="module")
+def loop() -> Session:
+    """In each round k = tanh(w h) is read twice: its gradient is a sum in every run of the body."""
+    net = Net("loop")
+    net.LT(["i", "n"], "go")
+    with net.While("go") as loop:
+        with loop.condition():
+            net.LT(["i", "n"], "go")
+        net.MatMul(["w", "h"], "a")
+        net.Tanh("a", "k")
+        net.Mul(["k", "k"], "h")
+        net.Add(["i", "one"], "i")
+    net.SumElements("h", "loss")
+    return debug(net, ["loss"], workspace=fed(ROUNDS))
+
+
+@pytest.mark.parametrize("round_", range(ROUNDS))
+def test_a_run_has_the_ledger_of_its_own_round(loop: Session, round_: int) -> None:
+    forward = f"2.loop_net[{round_}]/0.net"
+    ledger = loop.ledger(f"{forward}:k").ledger
+    assert len(ledger.contributions) == 2
+    assert ledger.norm == pytest.approx(np.linalg.norm(loop.value(f"{forward}:{ledger.total}")))
+
+
+@pytest.mark.parametrize("round_", range(ROUNDS))
+def test_standing_in_a_run_one_asks_for_that_of_its_round(loop: Session, round_: int) -> None:
+    forward = f"2.loop_net[{round_}]/0.net"
+    here = loop.at(next(at for at, told in enumerate(loop.events, 1) if told.path == (*forward.split("/"),)))
+    assert here.ledger("k") == loop.ledger(f"{forward}:k")
+
+
+def test_a_net_without_a_run_has_the_ledger_of_its_pass(loop: Session) -> None:
+    for session in (loop, debug(loop.net, ["loss"])):
+        assert len(session.ledger("2.loop_net/0.net:k").ledger.contributions) == 2
+
+
+def test_what_is_read_in_a_loop_and_outside_has_the_ledger_of_all_and_the_part_of_the_loop_has_its_own() -> None:
+    net = recurrent()
+    net.SumElements("w", "outside")
+    net.Add(["loss", "outside"], "all")
+    session = debug(net, ["all"], workspace=fed(ROUNDS))
+    for position in (0, len(session)):
+        ledger = session.at(position).ledger("w").ledger
+        assert [one.producer for one in ledger.contributions] == [
+            "SumElementsGradient #4",
+            "backward pass of While #2",
+        ]
+    part = session.ledger(ledger.contributions[-1].gradient).ledger
+    assert [one.producer for one in part.contributions] == [f"iteration {round_}" for round_ in range(ROUNDS)]
+
+
+def test_outside_a_branch_it_is_the_gradient_that_is_there() -> None:
+    net = Net("branch")
+    with net.If("yes"):
+        net.Mul(["x", "x"], "h")
+        net.Mul(["h", "x"], "y")
+    with net.Else():
+        net.Tanh("x", "y")
+    session = recorded(net, ["y"], yes=np.array(True), x=[1.0, 2.0])
+    session.finish()
+    ledger = session.ledger("x").ledger
+    assert (ledger.subnet, ledger.total, len(ledger.contributions)) == (None, "x_grad@0", 1)
+    assert ledger.norm == pytest.approx(np.linalg.norm([3.0, 12.0]))
+    assert session.ledger(":x").ledger == ledger
+    assert len(session.ledger("2.then_net/0.net:x").ledger.contributions) == 3
+
+
+def test_what_has_no_gradient_has_none_though_a_block_calls_something_else_so() -> None:
+    block = do("x", "y", op("Mul", "x x", "t"), op("Sum", "t t", "y"))
+    session = recorded(Net("apart", [op("Print", "t", ""), scope(), block]), ["y"], x=[1.0, 2.0], t=[1.0])
+    assert session.why_none("t").status == "none"
+    with pytest.raises(CursorError) as caught:
+        session.ledger("t")
+    assert caught.value.kind == "not_found"
+    assert len(session.ledger("2.net:t").ledger.contributions) == 2
+
+
+def test_what_a_file_does_not_have_of_a_sparse_gradient_is_not_said_to_be_not_computed(tmp_path: Path) -> None:
+    net = Net("rows")
+    net.Gather(["table", "at"], "rows")
+    net.Tanh("rows", "y")
+    session = recorded(net, ["y"], table=[[1.0], [2.0]], at=np.array([1, 1]))
+    session.save(tmp_path / "rows.gradviz.json")
+    read = str(load(tmp_path / "rows.gradviz.json").ledger("table"))
+    assert "not computed" not in read
+    assert "norm not in the file" in read
+    assert "norm not computed" in str(debug(net, ["y"]).ledger("table"))
