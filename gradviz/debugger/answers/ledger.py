@@ -190,11 +190,13 @@ def _of_one(here: NetView, word: str) -> LedgerView:
     blob = meant(found)
     one = gradient_of(view, blob)
     if one is None:
+        of = _is_of(view, blob)
+        way_out = f'session.why_none("{view.named(blob)}") says why.'
         raise CursorError(
             f"No gradient of {view.named(blob)} arrived, so there is nothing to share out.",
             kind="not_found",
             blobs=[word],
-            ways_out=[f'session.why_none("{view.named(blob)}") says why.'],
+            ways_out=[way_out if of is None else f'It is the gradient of {of}: session.ledger("{view.named(of)}").'],
         )
     event = view.recorded.events[one.at - 1]
     assert isinstance(event, Seeded | GeneratorAdded | Accumulated)
@@ -224,6 +226,12 @@ def _of_one(here: NetView, word: str) -> LedgerView:
     # A file has the statistics of the rows of a sparse gradient, and not that of the whole.
     is_left_out = view.recorded.is_saved and length is None and view.value(one.parts[-1]) is not None
     return LedgerView(lone, is_left_out)
+
+
+def _is_of(view: NetView, gradient: Writing) -> Writing | None:
+    """The blob version whose gradient another one is in the end."""
+    blobs = (blob for writings in view.net.writings.values() for blob in writings if blob.arrivals)
+    return next((one for one in blobs if view.recorded.story.gradient(view.net, one) is gradient), None)
 
 
 def _norm(view: NetView, blob: Writing, parts: Parts) -> float | None:

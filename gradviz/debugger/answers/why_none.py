@@ -15,7 +15,7 @@ import msgspec
 from ...gradient.ir import NO_OUTPUT_GRADIENT
 from ...operators import is_constant
 from ...program.control_flow import DUPLICATE, NETS
-from ...program.events import Failed, Skipped
+from ...program.events import Failed, Ran, Skipped
 from ..journal import Statement, Writing
 from ..steering import CursorError
 from .flow import Sent, applied, gives, gradient_of, meant, sent
@@ -148,13 +148,18 @@ def _proof(view: NetView, blob: Writing) -> WhyNoneView:
 
 
 def _without_value(view: NetView, one: Sent) -> str:
-    """That a gradient was made and not computed, because the run stopped or never began; else empty."""
-    last = view.recorded.events[-1]
-    if not isinstance(last, Failed) or last.path != view.net.path or view.value(one.parts[-1]) is not None:
+    """That a gradient was made and not computed, though others were, or since the run stopped or never began."""
+    recording, last = view.recorded.recording, view.recorded.events[-1]
+    if view.value(one.parts[-1]) is not None or (isinstance(last, Failed) and last.path != view.net.path):
         return ""
+    if not isinstance(last, Failed):
+        if view.net.path or view.is_halted or not len(recording.timeline.of(Ran)):
+            return ""
+        why = recording.absent and f": {recording.absent(str(one.parts[-1]))[0]}"
+        return f"Its value was not computed{why or ''}."
     if view.recorded.text.whole is None:
         return "Its value was not computed: nothing is run where a pass is refused."
-    why = "the run stopped" if view.recorded.recording.obstacle is None else "nothing was run"
+    why = "the run stopped" if recording.obstacle is None else "nothing was run"
     return f"Its value was not computed, because {why}: {last.message}"
 
 

@@ -78,3 +78,24 @@ def test_a_function_of_ones_own_cannot_be_run_again():
     assert view.verdict == "not checkable"
     assert session.check("x").verdict == "not checkable"
     assert session.versions("x").versions[0].readers == ["Triple #0"]
+
+
+class First(gradviz.Function):
+    """Two outputs; its backward gives nothing of what the second one is made of."""
+
+    def forward(self, xs):
+        return xs[0] * 2, xs[1] * 3
+
+    def backward(self, xs, gys):
+        return gys[0] * 2, None
+
+
+def test_what_a_function_gave_no_gradient_for_is_not_computed_though_the_tape_has_made_room_for_it(tmp_path):
+    x, z = (Variable(np.ones(2), name=name) for name in "xz")
+    first, _ = First()(x, functions.tanh(z))
+    session = gradviz.debug(functions.sum(first), schedule="tape")
+    session.finish()
+    assert "Its value was not computed: nobody wants it, or a function gave no gradient" in str(session.why_none("z"))
+    assert "not computed" not in str(session.why_none("x"))
+    session.save(tmp_path / "tape.gradviz.json")
+    assert "Its value was not computed." in str(gradviz.load(tmp_path / "tape.gradviz.json").why_none("z"))

@@ -101,3 +101,11 @@ def test_what_a_file_does_not_have_of_a_sparse_gradient_is_not_said_to_be_not_co
     assert "not computed" not in read
     assert "norm not in the file" in read
     assert "norm not computed" in str(debug(net, ["y"]).ledger("table"))
+
+
+def test_of_a_gradient_it_is_said_whose_it_is() -> None:
+    net = Net("product")
+    net.Mul(["x", "w"], "y")
+    session = recorded(net, ["y"], x=[1.0], w=[2.0])
+    with pytest.raises(CursorError, match=r'It is the gradient of x@0: session\.ledger\("x@0"\)'):
+        session.ledger("x_grad")
