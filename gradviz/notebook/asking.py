@@ -5,19 +5,11 @@ and hears      {"type": "answer", "id", "blocks": [...], "data": {...} or None}
 or             {"type": "answer", "id", "problem", "ways_out": [...]}
 
 `id` is the view's own, "question" a method of the session, which is asked at "position" and stays where it is. A `Verb`
-<<<<<<< HEAD
 moves the session from there, and the answer is what there is to say of that. "watched" is what an expression about
-blobs is and was. "save" writes a file, whose name the data has, see `saving`; after "to_ssa" the view shows the session
+blobs is and was. "save" writes a file, whose name the data has, see `files`; after "to_ssa" the view shows the session
 that this gives; "advance" lets a pass go on that stands still, by the verb that is its first argument; of "still" the
 data are the `forms` that stay in the output where no widget lives, and the session stays where it is; of "cells" those
 of `inserting` for a notebook. Blocks are rows of JSON:
-=======
-moves the session from there, and the answer is what there is to say of that. "save" writes a file, whose name the data
-has, see `files`; after "to_ssa" the view shows the session that this gives; "advance" lets a pass go on that stands
-still, by the verb that is its first argument; of "still" the data are the `forms` that stay in the output where no
-widget lives, and the session stays where it is; of "cells" those of `inserting` for a notebook. Blocks are rows of
-JSON:
->>>>>>> eager
 ["paragraph", text, is_title], ["bullets", items], ["grid", title, head, rows, foot].
 """
 

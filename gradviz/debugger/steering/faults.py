@@ -5,10 +5,9 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 from ...program import GradvizError
-from ...program.errors import shorten
+from ...program.errors import meant, shorten
 from ...runtime.watched import uncollected
 from ..document import TraceError
-from .conditions import meant
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

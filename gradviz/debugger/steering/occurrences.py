@@ -13,8 +13,9 @@ from typing import get_args
 
 import numpy as np
 
+from ...program.errors import meant
 from ..document import Kind
-from .conditions import NAMES, PHRASES, ConditionError, Field, Node, evaluate, meant, mentioned, parse, shown, truth
+from .conditions import NAMES, PHRASES, ConditionError, Field, Node, evaluate, mentioned, parse, shown, truth
 from .rows import Rows
 from .targets import Targets
 

@@ -13,13 +13,13 @@ from typing import Any, Literal, Self
 
 import msgspec
 
-from ...program.errors import shorten
+from ...program.errors import meant, shorten
 from ...program.events import Event
 from ..document import BreakpointEntry, Marked, Trace, Value
 from ..journal import Progress, Recording, Timeline, codes_of
 from ..telling import DocumentValues, MeasuredValues, Story, Subjects, document
 from .breakpoints import Breakpoint, Breakpoints
-from .conditions import ConditionError, meant
+from .conditions import ConditionError
 from .faults import CursorError, bad_argument, consistent
 from .marked_list import table
 from .occurrences import Finder

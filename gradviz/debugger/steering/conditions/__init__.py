@@ -42,7 +42,7 @@ At most 500 characters, nested at most 32 deep.
 """
 
 from .columns import NOTHING, Column, Result, bare, column_of, evaluate, shown
-from .language import FIELDS, NAMES, PHRASES, ConditionError, Field, Node, meant, mentioned
+from .language import FIELDS, NAMES, PHRASES, ConditionError, Field, Node, mentioned
 from .parser import parse, truth
 
 __all__ = [
@@ -58,7 +58,6 @@ __all__ = [
     "bare",
     "column_of",
     "evaluate",
-    "meant",
     "mentioned",
     "parse",
     "shown",

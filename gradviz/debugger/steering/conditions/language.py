@@ -11,7 +11,6 @@ from typing import Literal
 import msgspec
 
 from ....program import GradvizError
-from ....program.errors import meant as meant
 
 Type = Literal["number", "text", "truth", "list", "event", "op", "blob", "inputs"]
 

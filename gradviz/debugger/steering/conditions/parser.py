@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from ....program.errors import meant
 from .language import (
     DEEPEST,
     FIELDS,
@@ -20,7 +21,6 @@ from .language import (
     Node,
     Operation,
     Type,
-    meant,
 )
 
 Types = tuple[Type, ...]
