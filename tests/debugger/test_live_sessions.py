@@ -210,3 +210,27 @@ def test_the_recording_of_a_live_session_loads_asks_and_steps_as_any_other(tmp_p
             assert NORM.sub("", loaded.narration) == NORM.sub("", session.narration)
         for blob in recording_of(session).text.outermost.writings:
             assert str(loaded.versions(blob)) == str(session.versions(blob))
+
+
+def test_a_pass_that_stands_still_never_says_never_of_what_comes() -> None:
+    rng, asked = random.Random(fresh_seed()), 0
+    for case, whole in random_cases(24, rng):
+        whole.finish()
+        coming = [blob for blob in whole.blobs if has_one(whole, blob)]
+        one = live(case.net, case.ys, workspace=workspace_of(case), skip=case.skip)
+        with suppress(GradvizError):  # it stops where the whole one did
+            while one.next is not None:
+                one.step()
+                session = one.session
+                session.finish()
+                known = set(session.blobs)
+                for blob in known.intersection(coming):
+                    assert session.why_none(blob).status in ("has one", "not yet"), (blob, one.next)
+                    asked += 1
+    assert asked > 100
+
+
+def has_one(session: Session, blob: str) -> bool:
+    """Whether the first version of a blob is the one whose gradient its name means."""
+    found = session.why_none(blob)
+    return found.status == "has one" and not found.asked and found.blob.endswith("@0")

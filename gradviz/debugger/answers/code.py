@@ -50,18 +50,20 @@ class CodeView(Answer, frozen=True):
     Attributes:
         position: where this was asked.
         sources: the cells and files that called operators.
+        is_over: whether nothing more comes of the pass.
     """
 
     answer = "code"
     position: int
     sources: list[CodeSource]
+    is_over: bool
 
     def blocks(self) -> Iterator[Block]:
         if not self.sources:
             yield Paragraph("The recording knows no line of the user's code.", is_title=True)
         for source in self.sources:
             title = f"{source.file} at event {self.position}, with the norm of the gradient of what each line made"
-            yield Grid(title, ("", "line", "norm", "code"), list(_shown(source.rows)))
+            yield Grid(title, ("", "line", "norm", "code"), list(_shown(source.rows, self.is_over)))
 
 
 class Called(NamedTuple):
@@ -96,7 +98,8 @@ def answer(here: NetView, subjects: Subjects) -> CodeView:
                 yield row(source.file, number, text)
 
     files = groupby(recorded.sources, lambda source: source.file)
-    return CodeView(position, [CodeSource(file, list(rows(stretches))) for file, stretches in files])
+    sources = [CodeSource(file, list(rows(stretches))) for file, stretches in files]
+    return CodeView(position, sources, is_over=not here.is_halted)
 
 
 def _called_in(recorded: Recorded) -> dict[str, Called]:
@@ -163,11 +166,11 @@ def _code_of(recorded: Recorded, statement: Statement) -> CodeLine | None:
     return None if owner is None else _code_of(recorded, owner)
 
 
-def _shown(rows: Iterable[CodeRow]) -> Iterator[tuple[str, ...]]:
-    last = None
+def _shown(rows: Iterable[CodeRow], is_over: bool) -> Iterator[tuple[str, ...]]:
+    last, absent = None, "none" if is_over else "none yet"
     for row in rows:
         if last is not None and row.number > last + 1:
             yield "", "⋯", "", ""
         last = row.number
-        norm = "" if not row.has_called else "none" if row.gradient is None else digits(row.norm)
+        norm = "" if not row.has_called else absent if row.gradient is None else digits(row.norm)
         yield "→" if row.is_current else "", str(row.number), norm, row.text

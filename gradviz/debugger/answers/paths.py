@@ -92,6 +92,7 @@ class PathsView(Answer, frozen=True):
         reason: why nothing is known of what flows, in words; empty: it is.
         parts: what flows along each of `paths`, as arrays like x. None where values are not known.
         absence: where there is no path, who says why, in a sentence; else empty.
+        is_over: whether nothing more comes of the pass.
     """
 
     answer = "paths"
@@ -107,6 +108,7 @@ class PathsView(Answer, frozen=True):
     reason: str
     parts: tuple[Array | None, ...]
     absence: str
+    is_over: bool
 
     def to_dict(self) -> dict[str, Any]:
         """As of every answer, without the arrays."""
@@ -117,7 +119,8 @@ class PathsView(Answer, frozen=True):
     def blocks(self) -> Iterator[Block]:
         starts = ", ".join(f"{blob} ({gradient})" for blob, gradient in self.starts)
         if not self.count:
-            yield Paragraph(f"No gradient flows from {starts} to {self.x}.", is_title=True)
+            origin = f" from {starts}" if starts else ""
+            yield Paragraph(f"No gradient flows{origin} to {self.x}{'' if self.is_over else ' yet'}.", is_title=True)
             yield Paragraph(self.absence)
             return
         paths = "1 path" if self.count == 1 else f"{self.count:,} paths"
@@ -213,6 +216,7 @@ def answer(here: NetView, y: str | None, x: str, k: int, pace: Pace) -> PathsVie
         reason=reason,
         parts=tuple(part.array for part in greatest),
         absence="" if flowing.count else _absence(view, blob, gradient),
+        is_over=not view.is_halted,
     )
 
 

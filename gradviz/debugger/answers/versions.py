@@ -53,14 +53,17 @@ class VersionsView(Answer, frozen=True):
         name: the blob, in a nested net behind the path to it.
         position: where this was asked.
         versions: oldest first.
+        is_over: whether nothing more comes of the pass.
     """
 
     answer = "versions"
     name: str
     position: int
     versions: list[Version]
+    is_over: bool
 
     def blocks(self) -> Iterator[Block]:
+        nobody = "nobody" if self.is_over else "nobody yet"
         head = (
             "version",
             "written by",
@@ -75,9 +78,9 @@ class VersionsView(Answer, frozen=True):
                 one.blob,
                 one.writer or "outside",
                 _now(one),
-                ", ".join(one.readers) or "nobody",
-                ", ".join(dict.fromkeys(one.gradient_readers)) or "nobody",
-                ", ".join(dict.fromkeys(one.needed_by)) or "nobody",
+                ", ".join(one.readers) or nobody,
+                ", ".join(dict.fromkeys(one.gradient_readers)) or nobody,
+                ", ".join(dict.fromkeys(one.needed_by)) or nobody,
                 ", ".join(one.gradients) or "none yet",
             )
             for one in self.versions
@@ -127,7 +130,7 @@ def answer(here: NetView, word: str) -> VersionsView:
         for keeping in [view.readers(view.net.version(kept_name(BlobVersion(name, blob.version)), 0))]
         for reading in [[one for one in (*view.readers(blob), *keeping) if one.role != "forward"]]
     ]
-    return VersionsView(view.named(name), view.position, versions)
+    return VersionsView(view.named(name), view.position, versions, is_over=not view.is_halted)
 
 
 def _is_there(view: NetView, blob: Writing, is_running: bool) -> bool:

@@ -179,13 +179,20 @@ def _arrived(view: NetView, one: Sent) -> Arrived:
 
 
 def _could_arrive(view: NetView, start: Writing) -> bool:
-    """Whether a way from `start`, with nothing on it that stops gradients, leads to a gradient that was there."""
+    """Whether a way from `start`, with nothing on it that stops gradients, leads to a gradient that was there.
+
+    Where a pass stands still before it has begun nobody knows yet what reads a blob, and from where gradients come.
+    """
+    if view.is_halted and (view.net.path or not view.net.ys):
+        return True
     queue, seen = [start], {start}
     for blob in queue:
         if blob.arrivals:
             return True
         for statement in view.readers(blob):
             is_open = statement.role == "forward" and statement.number >= view.skip
+            if is_open and statement.op.type == "ZeroGradient" and not statement.visits:
+                return True  # it needs no gradient to give one
             if is_open and not is_constant(statement.op) and not _is_left_out(view, statement, blob):
                 queue += [output for output in statement.outputs if output not in seen]
                 seen.update(statement.outputs)

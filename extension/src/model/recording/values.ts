@@ -3,7 +3,7 @@
 
 import type { Frame, Line, Scalar, Trace, TraceEvent, Value } from "../schema";
 import { placesOf, runsAround } from "./cursor";
-import { addTo, bare, beginOf, eventAt, memoized, memoizedByText, outward, subnetsById } from "./lookup";
+import { addTo, bare, beginOf, eventAt, lengthOf, memoized, memoizedByText, outward, subnetsById } from "./lookup";
 
 /** A blob version, the nested net that it belongs to, and the run that is meant; null: the outermost net. */
 export interface Place {
@@ -211,6 +211,9 @@ export function blobOf(trace: Trace, subnet: string | null, gradient: string, am
 export function gradientsOf(trace: Trace, subnet: string | null, blob: string): readonly GradientSince[] {
   return gradientsIn(trace).since.get(keyOf(subnet, blob)) ?? [];
 }
+
+/** Whether no more gradients are made: the pass is whole, or does not stand still to go on. */
+export const isOver = (trace: Trace): boolean => trace.upcoming === null || isComplete(trace, lengthOf(trace));
 
 /** Whether all gradients are made at a position: a blob that has none gets none. */
 export function isComplete(trace: Trace, position: number): boolean {

@@ -4,6 +4,7 @@ import { isMade, lastTold } from "../../lesson/lesson";
 import { gradientAt, normOf } from "../../model/filters/code";
 import { currentEvent, forwardLine, hasRun } from "../../model/recording/cursor";
 import { addTo, numberOf, subnetOf } from "../../model/recording/lookup";
+import { isOver } from "../../model/recording/values";
 import type { Line, Scalar, Trace, Value } from "../../model/schema";
 import { NOT_COMPUTED, NOT_YET_IN_SHORT, quantity } from "../elements/numbers";
 import { button, element, version, type Child } from "../elements/dom";
@@ -81,8 +82,8 @@ export function createOperators(trace: Trace, navigation: Navigation) {
   /** The number of an event that may be told. */
   const told = (event: number | null): number | null => (event !== null && event <= last() ? event : null);
 
-  /** Whether it may be told of what has no gradient that it has none. */
-  const isSettled = (): boolean => last() === Infinity || isMade(trace, position);
+  /** Whether it may be told of what has no gradient that it has none: of a pass that stands still, once it is made. */
+  const isSettled = (): boolean => (last() === Infinity || isMade(trace, position)) && isOver(trace);
 
   /** The gradient of what an operator writes, once it is computed by a position; in a loop that of the last run by then. */
   const gradientBy = ({ subnet, line }: Entry, at: number): Value | undefined => gradientAt(trace, { subnet, gradient: line.gradient }, at);

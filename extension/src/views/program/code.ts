@@ -5,6 +5,7 @@ import { calledIn, codeOf, codesAt, gradientAt, greatestNorm, normOf, placeOf, t
 import { toggledOn } from "../../model/filters/marks";
 import { currentEvent } from "../../model/recording/cursor";
 import { linesById } from "../../model/recording/lookup";
+import { isOver } from "../../model/recording/values";
 import type { BreakpointEntry, CodeLine, Trace, TraceEvent } from "../../model/schema";
 import { button, element, type Child } from "../elements/dom";
 import { isSum } from "../elements/kinds";
@@ -67,7 +68,7 @@ export function createCode(trace: Trace, navigation: Navigation) {
     if (norm.text.textContent !== shown) norm.text.textContent = shown;
     norm.text.classList.toggle("gv-bad", typeof size === "string");
     norm.bar.style.width = `${typeof size === "number" ? Math.ceil(BAR * (size / (greatestNorm(trace) || 1))) : 0}px`;
-    norm.box.title = called.gradient === null ? "What this line made gets no gradient" : `‖${called.gradient}‖ ${shown || absent(called)}: ${NORM}`;
+    norm.box.title = called.gradient === null ? `What this line made ${isOver(trace) ? "gets no gradient" : "has no gradient yet"}` : `‖${called.gradient}‖ ${shown || absent(called)}: ${NORM}`;
     norm.run.setAttribute("aria-label", `Line ${number}: ${called.code.text}${shown && `, gradient ${shown}`}`);
   }
 
