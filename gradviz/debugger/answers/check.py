@@ -290,6 +290,8 @@ def _of_blob(view: NetView, blob: Writing, doubles: Doubles) -> _Planned:
     sent = gradient_of(view, blob)
     if sent is None:
         return _Planned(subject, [f'It has none: session.why_none("{named}") says why.'])
+    if not view.is_final(blob):
+        return _Planned(subject, [f"It is not whole: not all operators that read {blob} have gone backward."])
     gradient, x = array_of(view, blob, sent.parts), doubles(blob)
     if x.dtype.kind != "f":
         return _Planned(subject, [f"It holds {x.dtype}, which has no differences."])

@@ -33,18 +33,21 @@ class LedgerView(Answer, frozen=True):
     Attributes:
         ledger: the numbers, as in the trace document.
         is_left_out: whether numbers that are not there were computed, and left out of the file that was read.
+        is_whole: whether no more contributions come.
     """
 
     answer = "ledger"
     ledger: Ledger
     is_left_out: bool = False
+    is_whole: bool = True
 
     def blocks(self) -> Iterator[Block]:
         ledger, unknown = self.ledger, LEFT_OUT if self.is_left_out else absent(None)
         rows = first_of(ledger.contributions, SHOWN, partial(_row, unknown=unknown))
         cancellation = percent(ledger.cancellation, absent(ledger.norm, unknown))
+        of, count = ledger.blob + ("" if self.is_whole else " so far"), len(ledger.contributions)
         yield Grid(
-            f"Gradient of {ledger.blob} = sum of {count_of(len(ledger.contributions), 'contribution')}",
+            f"Gradient of {of} = sum of {count_of(count, 'contribution')}",
             HEAD,
             rows,
             f"{ledger.total}: norm {digits(ledger.norm, unknown)}, cancellation {cancellation}",
@@ -154,7 +157,18 @@ def answer(here: NetView, blob: str) -> LedgerView:
     word = str(blob)
     views, about = here.meant_in(word)
     found = _nearest(views, entries(here.recorded, about), about)
-    return _of_one(here, word) if found is None else LedgerView(found.ledger())
+    if found is None:
+        return _of_one(here, word)
+    return LedgerView(found.ledger(), is_whole=_is_whole(here, found))
+
+
+def _is_whole(here: NetView, one: Entry) -> bool:
+    """Whether no more contributions to a ledger come."""
+    text = here.recorded.text
+    if text.whole is not None or one.subnet is not None:
+        return text.whole is not None
+    outermost, (name, _, version) = NetView(here.recorded, here.position, text.outermost), one.blob.rpartition("@")
+    return outermost.is_final(outermost.net.version(name, int(version)))
 
 
 def _nearest(views: Sequence[NetView], about: list[Entry], word: str) -> Entry | None:
@@ -225,7 +239,7 @@ def _of_one(here: NetView, word: str) -> LedgerView:
     )
     # A file has the statistics of the rows of a sparse gradient, and not that of the whole.
     is_left_out = view.recorded.is_saved and length is None and view.value(one.parts[-1]) is not None
-    return LedgerView(lone, is_left_out)
+    return LedgerView(lone, is_left_out, view.is_final(blob))
 
 
 def _is_of(view: NetView, gradient: Writing) -> Writing | None:

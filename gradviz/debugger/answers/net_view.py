@@ -18,7 +18,7 @@ from ...operators.scopes import ScopeStack
 from ...program import Operator
 from ...program.control_flow import take_apart
 from ...program.errors import shorten
-from ...program.events import Failed
+from ...program.events import Accumulated, Failed
 from ..document import Value
 from ..journal import NetText, Statement, Writing
 from ..steering import FEED, CursorError, unknown
@@ -102,6 +102,16 @@ class NetView:
     def is_halted(self) -> bool:
         """Whether its pass is not over and nothing has failed: more is to come."""
         return self.recorded.text.whole is None and not isinstance(self.recorded.events[-1], Failed)
+
+    def is_final(self, blob: Writing) -> bool:
+        """Whether no more of a version's gradient comes: all that read it have gone backward, and that is added up."""
+        if self.recorded.text.whole is not None:
+            return True
+        readers = [one for one in self.readers(blob) if one.role == "forward" and one.number >= self.skip]
+        failed = None if self.failure is None else self.failure.index
+        if self.net.path or not all(one.visits and one.number != failed for one in readers):
+            return False
+        return len(blob.arrivals) < 2 or isinstance(self.recorded.events[blob.arrivals[-1] - 1], Accumulated)
 
     @property
     def skip(self) -> int:

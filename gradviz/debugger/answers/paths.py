@@ -80,7 +80,7 @@ class PathsView(Answer, frozen=True):
     Attributes:
         x: the blob version, in a nested net behind the path to it.
         starts: where the paths start, each with the gradient that starts there: ``["loss@0", "loss_autogen_grad@0"]``.
-        is_whole: whether these are all ys; else other paths may bring more of the gradient of x.
+        is_whole: whether these are all ys, and the pass has come to x; else more of its gradient may come.
         count: how many paths there are, exactly.
         paths: those that carry the most, the greatest first.
         is_complete: whether these are all.
@@ -197,7 +197,7 @@ def answer(here: NetView, y: str | None, x: str, k: int, pace: Pace) -> PathsVie
     flowing = Paths(view, list(starts), blob, pace)
     (greatest, is_proven), whole, reason = _followed(flowing, known if has_values else None, k)
     gradient = gradient_of(view, blob)
-    is_whole = starts.keys() == seeds(view).keys()
+    is_whole = starts.keys() == seeds(view).keys() and view.is_final(blob)
     arrived = _array(view, blob, gradient.parts) if gradient is not None and is_whole else None
     difference = None
     if whole is not None and arrived is not None:

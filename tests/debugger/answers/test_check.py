@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gradviz import Net, Operator, Workspace, debug, load, register_gradient, register_kernel
+from gradviz import Net, Operator, Workspace, debug, live, load, register_gradient, register_kernel
 from gradviz.debugger import CursorError
 from gradviz.debugger.answers.comparison import Differences
 from tests.debugger.answers.nets import dead, diamond, overwritten, random_programs, random_sessions, recorded
@@ -342,3 +342,22 @@ def test_it_is_said_before_anything_is_compared_whether_something_can_be_checked
         view = session.checkable(word)
         assert view.problem == " ".join(session.check(word).notes)
         assert view.problem in str(view)
+
+
+def test_a_gradient_of_which_more_comes_is_not_held_against_differences() -> None:
+    net = Net("two ways")
+    net.Tanh("x", "a")
+    net.Mul(["a", "a"], "s")
+    net.Scale("a", "t", scale=3.0)
+    net.Add(["s", "t"], "u")
+    ws = Workspace()
+    ws.feed("x", [1.0, 2.0])
+    one, verdicts = live(net, ["u"], workspace=ws), set[str]()
+    while one.next is not None:
+        one.step()
+        session = one.session
+        session.finish()
+        if "a" in session.blobs:
+            verdicts.add(session.check("a").verdict)
+    assert verdicts == {"not checkable", "agrees"}
+    assert "so far" not in str(session.ledger("a"))

@@ -99,3 +99,24 @@ def test_what_a_function_gave_no_gradient_for_is_not_computed_though_the_tape_ha
     assert "not computed" not in str(session.why_none("x"))
     session.save(tmp_path / "tape.gradviz.json")
     assert "Its value was not computed." in str(gradviz.load(tmp_path / "tape.gradviz.json").why_none("z"))
+
+
+class Broken(gradviz.Function):
+    """Its backward does not work."""
+
+    def forward(self, xs):
+        return xs[0] * 2
+
+    def backward(self, xs, gys):
+        raise ValueError("not today")
+
+
+def test_of_a_pass_that_stopped_what_has_come_is_not_taken_for_the_whole_gradient():
+    x = Variable(np.array([1.0, 2.0]), name="x")
+    h = functions.tanh(x)
+    session = gradviz.debug(functions.sum(h * 3) + functions.sum(Broken()(h)))
+    session.finish()
+    assert str(session.ledger("h")).startswith("Gradient of h@0 so far = sum of 1 contribution")
+    assert session.check("h").verdict == "not checkable"
+    assert not session.paths("h").is_whole
+    assert "may have other parts" in str(session.paths("h"))
