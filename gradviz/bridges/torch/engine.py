@@ -80,7 +80,7 @@ def record(
         backward = one.backward(called)
         with torch.no_grad():
             backward.go_on(notes.happened)
-            backward.end(notes.error)
+            backward.end(notes.error, notes.hooked)
         return one.journal(backward, summary, forward)
 
     return Recording(journal, limits.store, size=EVENTS_A_NODE * len(one.graph.found))
@@ -119,7 +119,7 @@ class Pass:
         # To look for those that no capture knows takes long, and is not needed where gradients are written anyway.
         is_known = not write or len(self._captured) == len(self.graph.found)
         tensors = tensors_on(self.graph, self._captured) if is_known else []
-        self._tensors = [ref(tensor) for tensor in tensors if tensor.retains_grad]
+        self._tensors = list(map(ref, tensors))
         self._hooks = hooks_on([*tensors, *self.graph.leaves.values()])
         self._inputs = inputs
         self._create_graph = create_graph

@@ -12,7 +12,8 @@ from ....program.code_line import CodeLine
 from ....program.errors import code
 from ..flow import Step, storage_of, variables_of
 from ..graph import Output, Tensor, function_of, type_of
-from .case import Case, in_line, line_of, subject, where
+from ..watch import Hooked
+from .case import Case, in_line, line_of, line_of_code, subject, where
 from .damage import overwritten
 from .diagnosis import Finding
 from .reach import reads_gradient
@@ -243,16 +244,34 @@ def fails(case: Case) -> Iterator[Finding]:
     told = (*overwritten(case), *second_derivatives(case))
     gone = {visit.node for visit in case.visits}
     node = next((one for one in reversed(case.graph.nodes) if one not in gone), None)
-    if told or node is None:
+    if told:
+        return
+    message = str(case.error).strip().partition("\n")[0].rstrip(".") or type(case.error).__name__
+    if case.notes.hooked is not None:
+        yield _hook_fails(case, case.notes.hooked, message)
+        return
+    if node is None:
+        yield Finding("fails", f"backward() fails: {message}.")
         return
     line, owner = case.rule_line(node), case.operator(node)
-    message = str(case.error).strip().partition("\n")[0].rstrip(".")
     kind = next((kind for kind, words in FAILS if words in message), "fails")
     if (missing := re.search(r"aten::(\w+)", message)) is not None:
         step = next((step for step in reversed(case.steps) if step.function == missing[1]), None)
         owner, line = code(missing[1]), case.line(step)
     sentence = f"backward() fails in that of {owner}{in_line(line)}: {message}."
     yield Finding(kind, sentence, (), line, place=case.place(node))
+
+
+def _hook_fails(case: Case, hooked: Hooked, message: str) -> Finding:
+    """A hook of a tensor raises."""
+    line = None if hooked.hook is None else line_of_code(hooked.hook)
+    called = f" {code(hooked.hook.co_name)}" if hooked.hook is not None and hooked.hook.co_name.isidentifier() else ""
+    name, whose, place = "", "", None
+    if (output := hooked.output) is not None:
+        name, place = case.output_name(output), case.place(output.node)
+        whose = f" of the gradient of {code(name) if name else f'the result of {case.operator(output.node)}'}"
+    sentence = f"backward() fails in a hook{called}{where(line)}{whose}: {message}."
+    return Finding("fails", sentence, (name,) if name else (), line, place=place)
 
 
 def not_scalar(case: Case) -> Iterator[Finding]:
