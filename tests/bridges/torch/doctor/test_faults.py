@@ -311,6 +311,23 @@ def test_a_hook_that_makes_gradients_zero_is_told_before_and_after(is_after):
     assert (hook.kind, hook.names, hook.line.text) == ("hook", ("h",), "def zeroed(gradient):")
 
 
+@pytest.mark.parametrize("kind", ["nan", "zero"])
+def test_a_hook_is_told_from_a_sum_where_a_tensor_is_read_twice(kind):
+    w = torch.ones(3, requires_grad=True)
+    h = w * 2
+    h.register_hook(zeroed if kind == "zero" else lambda gradient: gradient / 0)
+    first = gradviz.diagnose([(h * 3).sum() + h.exp().sum(), h.sum()]).findings[0]
+    said = "a hook `zeroed` (test_faults.py:" if kind == "zero" else "A hook makes a gradient that is not finite"
+    assert first.kind == kind
+    assert said in first.sentence
+
+
+def test_a_loss_that_is_a_part_of_another_one_has_no_hook():
+    model, (x, _) = faulty.Two(), faulty.data()
+    part = model(x).square().mean()
+    assert not gradviz.diagnose([model(x).sum() + part, part], model).findings
+
+
 def test_all_that_is_zero_in_a_layer_is_told():
     model = faulty.Two()
     for one in model.parameters():
