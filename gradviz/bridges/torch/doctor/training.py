@@ -275,19 +275,17 @@ def _hook_fails(case: Case, hooked: Hooked, message: str) -> Finding:
 
 
 def not_scalar(case: Case) -> Iterator[Finding]:
-    """A loss of several elements."""
-    if not case.has_graph or case.is_over or len(case.roots) > 1 or (root := case.roots[0]).numel() == 1:
-        return
-    shape = " × ".join(map(str, root.shape))
-    line = case.line(root.grad_fn) if root.grad_fn is not None else None
-    name = case.name(root)
-    called = f"{code(name)}" if name else "The loss"
-    sentence = (
-        f"{called} has {root.numel()} elements ({shape}): backward() goes from a single number unless it is given a "
-        "gradient."
-    )
-    ways_out = (
-        "Sum it up or take the mean: loss.mean().backward().",
-        "Give a gradient of its shape: y.backward(torch.ones_like(y)).",
-    )
-    yield Finding("not_scalar", sentence, (name,) if name else (), line, ways_out=ways_out)
+    """A loss of several elements, or one that is complex."""
+    for root in [] if case.is_over else case.graph_roots:
+        if root.numel() == 1 and not root.is_complex():
+            continue
+        line = case.line(root.grad_fn) if root.grad_fn is not None else None
+        name = case.name(root)
+        called = f"{code(name)}" if name else "The loss"
+        one, way_out = "a single number", "Sum it up or take the mean: loss.mean().backward()."
+        is_what = f"has {root.numel()} elements ({' × '.join(map(str, root.shape))})"
+        if root.numel() == 1:
+            is_what, one, way_out = "is complex", "a real number", "Make it real: loss.abs().backward(), or loss.real."
+        sentence = f"{called} {is_what}: backward() goes from {one} unless it is given a gradient."
+        ways_out = (way_out, "Give a gradient of its shape: y.backward(torch.ones_like(y)).")
+        yield Finding("not_scalar", sentence, (name,) if name else (), line, ways_out=ways_out)
