@@ -1,5 +1,6 @@
 """Programs with a fault each: the doctor names it, its line and the parameters."""
 
+import copy
 import inspect
 from contextlib import nullcontext
 
@@ -326,6 +327,28 @@ def test_a_loss_that_is_a_part_of_another_one_has_no_hook():
     model, (x, _) = faulty.Two(), faulty.data()
     part = model(x).square().mean()
     assert not gradviz.diagnose([model(x).sum() + part, part], model).findings
+
+
+@pytest.mark.parametrize("dead", [0, 2, 4])
+def test_after_a_pass_the_relu_that_may_be_dead_is_one_that_gradients_of_zeros_came_through(dead):
+    layers = [torch.nn.Linear(6, 6), torch.nn.ReLU()]
+    model = torch.nn.Sequential(*layers, *copy.deepcopy(layers), *copy.deepcopy(layers), torch.nn.Linear(6, 3))
+    torch.nn.init.constant_(model[dead].bias, -100)
+    with gradviz.torch.capture(model):
+        loss = model(torch.rand(4, 6)).sum()
+    loss.backward()
+    (found,) = gradviz.diagnose(loss, model).findings
+    assert f"most likely `relu` in `{dead + 1}`" in found.sentence
+    assert {f"{dead}.weight", f"{dead}.bias"} <= set(found.names)
+
+
+def test_where_gradients_came_through_no_relu_is_dead():
+    model = torch.nn.Sequential(torch.nn.Linear(6, 6), torch.nn.BatchNorm1d(6), torch.nn.ReLU(), torch.nn.Linear(6, 3))
+    torch.nn.init.ones_(model[1].bias)
+    with gradviz.torch.capture(model):
+        loss = model(torch.zeros(4, 6)).square().sum()  # no data: weights get zeros, and biases do not
+    loss.backward()
+    assert gradviz.diagnose(loss, model).is_healthy
 
 
 def test_all_that_is_zero_in_a_layer_is_told():
