@@ -293,6 +293,29 @@ def test_probabilities_where_logits_are_wanted_are_a_remark(normalized, loss):
     assert found.line.text == "value = loss(probabilities, torch.ones(5, 3) / 3)"
 
 
+@pytest.mark.parametrize("is_after", [False, True])
+def test_a_square_is_beyond_the_largest_number_and_of_no_number_it_does_not_exist(is_after):
+    model = torch.nn.Linear(4, 3)
+    with gradviz.torch.capture(model):
+        loss = (model(torch.ones(2, 4)) * 1e30).square().mean()
+    if is_after:
+        loss.backward()
+    (found,) = gradviz.diagnose(loss, model).findings
+    assert "makes NaN or Inf" in found.sentence
+    assert "a power is beyond the largest number" in found.sentence
+    assert "away from 0" not in str(found.ways_out)
+
+
+def test_after_a_pass_no_square_is_said_to_have_made_a_nan():
+    model = torch.nn.MultiheadAttention(4, 1)
+    with gradviz.torch.capture(model):
+        x = torch.ones(3, 1, 4)
+        loss = model(x, x, x, key_padding_mask=torch.ones(1, 3, dtype=torch.bool))[0].square().mean()
+    loss.backward()
+    (found,) = gradviz.diagnose(loss, model).findings
+    assert found.sentence.startswith("The loss is NaN; where that was born is not known any more.")
+
+
 def zeroed(gradient):
     return gradient * 0
 
