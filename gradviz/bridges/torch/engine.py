@@ -80,7 +80,7 @@ def record(
         backward = one.backward(called)
         with torch.no_grad():
             backward.go_on(notes.happened)
-            backward.end(notes.error)
+            backward.end(notes.error, notes.hooked)
         return one.journal(backward, summary, forward)
 
     return Recording(journal, limits.store, size=EVENTS_A_NODE * len(one.graph.found))
@@ -119,7 +119,7 @@ class Pass:
         # To look for those that no capture knows takes long, and is not needed where gradients are written anyway.
         is_known = not write or len(self._captured) == len(self.graph.found)
         tensors = tensors_on(self.graph, self._captured) if is_known else []
-        self._tensors = [ref(tensor) for tensor in tensors if tensor.retains_grad]
+        self._tensors = list(map(ref, tensors))
         self._hooks = hooks_on([*tensors, *self.graph.leaves.values()])
         self._inputs = inputs
         self._create_graph = create_graph
@@ -189,7 +189,7 @@ def _check(roots: Sequence[Any], gradients: Sequence[Any]) -> None:
         raise _bad_ys(
             f"{what}: there is nothing to go backward from.", "Give one gradient for each tensor, None for 1."
         )
-    for root, gradient in zip(roots, gradients, strict=True):
+    for number, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
         if not isinstance(root, Tensor):
             raise _bad_ys(f"{type(root).__name__} is no tensor.", "Give a tensor or a list of them.")
         if root.is_inference():
@@ -211,6 +211,17 @@ def _check(roots: Sequence[Any], gradients: Sequence[Any]) -> None:
                 f"The tensor is {described(root)}: only a single number has a gradient of its own, 1.",
                 "Give one: debug(y, gradient=torch.ones_like(y)).", "Sum it up first: debug(y.sum()).",
             )  # fmt: skip
+        if gradient is None and root.is_complex():
+            raise _bad_ys(
+                f"The tensor is {described(root)}: only a real number has a gradient of its own, 1.",
+                "Go back from a real number: debug(y.abs()) or debug(y.real).",
+                "Give one: debug(y, gradient=torch.ones_like(y)).",
+            )
+        if any(root is other for other in roots[:number]):
+            raise _bad_ys(
+                f"The tensor at place {number}, {described(root)}, is there twice: PyTorch adds its gradients up.",
+                "Give it once, with the sum of them as its gradient.",
+            )
         if gradient is not None and (not isinstance(gradient, Tensor) or gradient.shape != root.shape):
             given = described(gradient) if isinstance(gradient, Tensor) else type(gradient).__name__
             raise _bad_ys(f"The gradient is {given}, and the tensor {described(root)}.", "Give a tensor of its shape.")

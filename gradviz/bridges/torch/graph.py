@@ -415,7 +415,7 @@ if _CREATED is None:
 
 def _reached(roots: Iterable[Node]) -> Iterator[Node]:
     """Every node on the way from the roots, once."""
-    stack = list(roots)
+    stack = list(dict.fromkeys(roots))
     seen = set(stack)
     while stack:
         node = stack.pop()

@@ -88,7 +88,7 @@ class LivePass:
             if self._worker.at is not None:
                 self._backward.stand(*self._worker.at)
             elif self._worker.error is None:
-                self._backward.end(self._notes.error)
+                self._backward.end(self._notes.error, self._notes.hooked)
 
     def abort(self) -> None:
         """End it here; what happened stays recorded."""

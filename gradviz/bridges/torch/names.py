@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -16,6 +14,7 @@ from .capture import Module, capture, dotted, whole
 from .flow import variables_of
 from .graph import Graph, Output, Tensor, hooks_of, output_of, type_of
 from .origins import Origin
+from .raised import inner
 
 Names = dict[Output, str]
 
@@ -117,7 +116,7 @@ def hooks_on(tensors: Iterable[Tensor]) -> dict[Output, tuple[str, ...]]:
 
 
 def _hook(hook: Callable[..., Any]) -> str:
-    function = inspect.unwrap(hook.func if isinstance(hook, partial) else hook)
+    function = inner(hook)
     name = getattr(function, "__name__", type(function).__name__)
     code = getattr(function, "__code__", None)
     return name if code is None else f"{name} at {line_at(code, 0)}"

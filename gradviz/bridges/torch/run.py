@@ -15,6 +15,7 @@ from torch.autograd.graph import GradientEdge
 
 from ...program import GradientError
 from .graph import Graph, Tensor, hooks_of, waits_for_grad
+from .raised import raised_by
 from .watch import Notes, Stand, watched
 
 
@@ -24,7 +25,7 @@ def run(
     gradients: Sequence[Tensor],
     inputs: Sequence[Tensor] | None,
     *,
-    tensors: Iterable[Tensor],
+    tensors: Sequence[Tensor],
     create_graph: bool,
     write: bool,
     notes: Notes | None = None,
@@ -34,7 +35,7 @@ def run(
 
     Args:
         inputs: what gradients are wanted of; None: of every leaf.
-        tensors: on the way; of those that keep their gradient it is put back, unless it is written.
+        tensors: on the way that have hooks or keep their gradient, which is put back, unless it is written.
         write: whether ``grad`` is written and the graph freed, as `torch.autograd.backward` does it; else nothing is.
         notes: take what it does; None: new ones.
         stand: called with each node before it runs.
@@ -69,7 +70,8 @@ def run(
                     if one not in hooked:
                         notes.returns(one, gradient)
         except Exception as error:
-            if not notes.has_begun:
+            notes.hooked = raised_by(error, graph, tensors, notes)
+            if not notes.has_begun and notes.hooked is None:
                 raise
             notes.error = error
     return notes

@@ -45,7 +45,7 @@ from .graph import Graph, Output, Tensor, fits, fitted, function_of, is_function
 from .names import Distinct, Names
 from .origins import Origin
 from .values import PARTS, KeptSaved, Part, Values
-from .watch import Keep, Kept, Noted, Visit, Written, kept
+from .watch import Hooked, Keep, Kept, Noted, Visit, Written, kept
 
 MOST_WAITING = 8
 """Operators in the queue that an event lists."""
@@ -397,12 +397,15 @@ class Backward:
             return True
         return any(node.name() == word for node in self._runs)
 
-    def end(self, error: Exception | None) -> None:
-        """How it ended: with an error, or whole."""
+    def end(self, error: Exception | None, hooked: Hooked | None = None) -> None:
+        """How it ended: with an error, which a hook has raised or else the node that was next, or whole."""
         if error is not None:
-            # The node that was next has raised, and has noted nothing.
             at = self._at or (self._graph.nodes[self._queue[-1].index] if self._queue else None)
-            self.events.append(_failed(error, at, None if at is None else self._graph.index[at]))
+            who = "A hook" if hooked is not None else "The engine" if at is None else at.name()
+            if hooked is not None:
+                at = None if hooked.output is None else hooked.output.node
+                who += "" if hooked.output is None else f" of the gradient of {self._forward.names[hooked.output]}"
+            self.events.append(_failed(error, who, None if at is None else self._graph.index.get(at)))
             return
         for index in reversed(range(len(self._graph.nodes))):
             if self._graph.nodes[index] not in self._runs:
@@ -456,13 +459,12 @@ def _priority(one: Waiting) -> tuple[int, int]:
     return one.rank, -one.arrival
 
 
-def _failed(error: Exception, node: Node | None, index: int | None) -> Failed:
-    """The engine has stopped, at a node if one was next."""
-    if isinstance(error, GradvizError):
-        return Failed.of(error, index)
-    what = f"{'The engine' if node is None else node.name()} raised {type(error).__name__}: {str(error).strip()}"
-    failure = GradientError(what if what.endswith(".") else f"{what}.", kind="engine_failed", operator_index=index)
-    return Failed.of(failure, index)
+def _failed(error: Exception, who: str, index: int | None) -> Failed:
+    """The engine has stopped, at an operator if one was next."""
+    if not isinstance(error, GradvizError):
+        what = f"{who} raised {type(error).__name__}: {str(error).strip().removesuffix('.')}."
+        error = GradientError(what, kind="engine_failed", operator_index=index)
+    return Failed.of(error, index)
 
 
 def _fitting(sent: Kept, one: Output, keep: Keep) -> Kept:

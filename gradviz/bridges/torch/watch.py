@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from time import perf_counter
-from types import MethodType
+from types import CodeType, MethodType
 from typing import Any, NamedTuple
 
 from torch.autograd.graph import Node
@@ -96,6 +96,18 @@ class Returned(NamedTuple):
 Noted = Visit | Written | Returned
 
 
+class Hooked(NamedTuple):
+    """A hook has raised.
+
+    Attributes:
+        output: of whose gradient; None: it is not known.
+        hook: what it runs; None: it is not known.
+    """
+
+    output: Output | None = None
+    hook: CodeType | None = None
+
+
 class Notes:
     """What the engine did.
 
@@ -108,6 +120,7 @@ class Notes:
         inside: what a checkpoint sent to the leaves inside of it.
         running: the checkpoint that runs.
         error: what has ended it.
+        hooked: the hook that has raised it; None: none has.
     """
 
     def __init__(self, keep: Keep = reference, limits: Limits | None = None, of: int | None = None) -> None:
@@ -119,6 +132,7 @@ class Notes:
         self.inside: dict[Node, list[Kept | None]] = {}
         self.running: Node | None = None
         self.error: Exception | None = None
+        self.hooked: Hooked | None = None
         self._task: int | None = None
         self._before = perf_counter()
         self._keep = keep

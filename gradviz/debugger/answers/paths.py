@@ -145,7 +145,8 @@ class PathsView(Answer, frozen=True):
         if self.difference is None:
             return said
         if self._is_changed:
-            return f"{said}; the recorded gradient differs by up to {digits(self.difference)}"
+            by = f"differs by up to {digits(self.difference)}"
+            return f"{said}; the recorded gradient {by}: a hook, or the like, has changed what flows"
         return f"{said}; that is the recorded gradient, within {digits(self.difference)}"
 
     @property
@@ -179,7 +180,7 @@ class PathsView(Answer, frozen=True):
         """That there are no other paths, and what comes of these."""
         said = "This is the only one" if self.count == 1 else "These are all"
         if self._is_changed:
-            return f"{said}; a hook, or the like, has changed what flows"
+            return said
         if not self.is_whole:
             return f"{said} from there; the gradient of {self.x} may have other parts"
         return f"{said}; {'what flows along it is' if self.count == 1 else 'their parts add up to'} the gradient"

@@ -50,6 +50,22 @@ def test_more_than_one_number_without_a_gradient():
     assert session.value("leaf_grad").tolist() == [[10.0] * 3] * 2
 
 
+def test_a_complex_number_without_a_gradient():
+    y = torch.ones((), dtype=torch.cfloat, requires_grad=True) * 2
+    assert "only a real number has a gradient of its own" in refusal(y)
+    session = gradviz.debug(y, gradient=torch.tensor(1j))
+    assert session.value("leaf_grad").item() == 2j
+    found = gradviz.diagnose([y.abs(), y]).findings
+    assert [(one.kind, one.names) for one in found] == [("not_scalar", ("y",))]
+    assert found[0].sentence == "`y` is complex: backward() goes from a real number unless it is given a gradient."
+
+
+def test_a_tensor_that_is_there_twice():
+    y, z = (torch.ones(2, requires_grad=True) * 2).unbind()
+    assert "The tensor at place 2, a single float32, is there twice" in refusal([y, z, y])
+    assert gradviz.diagnose([y, z, y]).is_healthy
+
+
 def test_a_gradient_of_another_shape():
     y = torch.ones(2, 3, requires_grad=True) * 2
     assert "The gradient is 3 float32, and the tensor 2 × 3 float32." in refusal(y, gradient=torch.ones(3))

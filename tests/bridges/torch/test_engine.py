@@ -135,6 +135,18 @@ def test_a_root_on_the_way_to_another():
     assert float(session.value("x_grad")) == 39
 
 
+def test_two_results_of_one_operator_are_roots():
+    x = torch.tensor([[3.0, 1.0], [5.0, 7.0]], requires_grad=True)
+    first, _, last = torch.cat([x, x * 2]).sum(1).split([1, 2, 1])
+    session = gradviz.debug([first, last], gradient=[torch.tensor([10.0]), None])
+    session.finish()
+    assert session.value("x_grad").tolist() == [[10, 10], [2, 2]]
+    assert "that is the recorded gradient" in str(session.paths("x"))
+    first.backward(torch.tensor([10.0]), retain_graph=True)
+    last.backward()
+    assert x.grad.tolist() == [[10, 10], [2, 2]]
+
+
 def test_inputs_leave_the_rest_out():
     x, w = (torch.tensor(value, requires_grad=True) for value in (2.0, 5.0))
     h = x * 3

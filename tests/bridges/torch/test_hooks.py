@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 import gradviz
 from gradviz.events import HookRan, Visited
@@ -150,3 +151,69 @@ def test_a_hook_that_cannot_be_read_is_not_named():
     assert names(session) == [("h",)]
     session.run_to("HookRan")
     assert "has the hook" not in session.narration
+
+
+def picky(grad):
+    if grad.shape == (3, 8):
+        raise ValueError("not this one")
+    return grad * 1
+
+
+def shrink(grad):
+    return grad[:1]
+
+
+@pytest.mark.parametrize("write", [False, True])
+def test_of_a_hook_that_raises_it_is_said_whose_gradient_it_was_given(write):
+    model = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 3))
+    for one in model.parameters():
+        one.register_hook(picky)
+    loss = model(torch.ones(5, 6)).sum()
+    said = str(gradviz.diagnose(loss, model))
+    assert "backward() fails in a hook `picky` (test_hooks.py:" in said
+    assert "of the gradient of `2.weight`: not this one." in said
+    session = gradviz.debug(loss, write=write)
+    session.finish()
+    assert session.narration.endswith("A hook of the gradient of 2.weight raised ValueError: not this one.")
+
+
+@pytest.mark.parametrize("name", ["w", "h", "loss"])
+def test_a_hook_that_returns_something_else_is_told_from_others_of_that_tensor(name):
+    w = torch.ones(3, 2, requires_grad=True)
+    h = w * 2
+    loss = h.sum(1)[:2]
+    tensors = {"w": w, "h": h, "loss": loss}
+    for one in tensors.values():
+        one.register_hook(picky)
+    tensors[name].register_hook(shrink)
+    session = gradviz.debug(loss, gradient=torch.ones(2))
+    session.finish()
+    assert f"A hook of the gradient of {name} raised RuntimeError: hook 'shrink' has changed" in session.narration
+    loss = loss.sum()
+    (found,) = gradviz.diagnose(loss).findings
+    assert (found.kind, found.line.text) == ("fails", "def shrink(grad):")
+    assert found.sentence.endswith("hook 'shrink' has changed the size of value.")
+
+
+def test_of_a_hook_of_something_that_is_gone_only_that_is_said():
+    def computed(x):
+        h = x * 2
+        h.register_hook(shrink)
+        return h.sum()
+
+    loss = computed(torch.ones(3, requires_grad=True))
+    session = gradviz.debug(loss)
+    session.finish()
+    assert session.narration.startswith("The pass stops here. A hook raised RuntimeError: hook 'shrink' has changed")
+    assert str(gradviz.diagnose(loss)).startswith("backward() fails in a hook: hook 'shrink' has changed")
+
+
+def test_a_hook_of_an_operator_that_raises_is_told_with_its_line():
+    loss = (torch.ones(3, requires_grad=True) * 2).sum()
+    loss.grad_fn.register_hook(lambda sent, arrived: [].missing)
+    session = gradviz.debug(loss)
+    session.finish()
+    assert session.narration.startswith("The pass stops here. A hook raised AttributeError: ")
+    (found,) = gradviz.diagnose(loss).findings
+    assert found.sentence.startswith("backward() fails in a hook (test_hooks.py:")
+    assert found.line.text == "loss.grad_fn.register_hook(lambda sent, arrived: [].missing)"

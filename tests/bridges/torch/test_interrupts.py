@@ -76,7 +76,8 @@ def test_whatever_a_hook_raises_leaves_everything_as_it_was(kind, write):
     else:
         session = gradviz.debug(loss, write=write)
         session.finish()
-        assert session.narration == "The pass stops here. MulBackward0 raised MemoryError: no more."
+        who = "A hook" if write else "A hook of the gradient of h"  # which tensors have hooks is not looked for then
+        assert session.narration == f"The pass stops here. {who} raised MemoryError: no more."
     assert write or h.grad is held
     assert w.grad is None
     assert torch.is_grad_enabled()

@@ -101,6 +101,15 @@ def test_no_hook_runs_and_it_is_said_where_one_has_changed_the_gradient():
     assert "a hook, or the like, has changed what flows" in str(view)
 
 
+def test_that_a_hook_has_changed_what_flows_is_said_of_a_part_of_the_paths_too():
+    x = torch.tensor([3.0, 4.0], requires_grad=True)
+    h = x * 2
+    h.register_hook(lambda grad: grad * 10)
+    said = str(gradviz.debug((h * 3).sum() + h.exp().sum()).paths("x", k=1))
+    assert "a hook, or the like, has changed what flows" in said
+    assert "The other path" in said
+
+
 def test_grad_stays_none_and_backward_goes_on():
     model, loss = classified(mlp(), 5, 6)
     session = gradviz.debug(loss)

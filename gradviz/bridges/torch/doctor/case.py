@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import torch
@@ -381,8 +381,11 @@ def in_line(line: CodeLine | None) -> str:
 def line_of(function: Any) -> CodeLine | None:
     """The line on which a function begins."""
     found = getattr(inspect.unwrap(function), "__code__", None)
-    if found is None:
-        return None
+    return None if found is None else line_of_code(found)
+
+
+def line_of_code(found: CodeType) -> CodeLine:
+    """The line on which a function of some code begins, below its decorators."""
     line = line_at(found, 0)
     for number in range(line.number, line.number + 9):
         text = linecache.getline(found.co_filename, number).strip()

@@ -184,8 +184,9 @@ def _backward(case: Case) -> Step | None:
     makers = {step.number for node in case.freed if (step := case.step_of(node)) is not None}
     made = {one for step in case.steps if step.number in makers for one in step.makes}
     passes = [step for step in case.steps if step.function in PASSES and step.frees]
+    differentiable = [one for one in case.steps if one.is_tracked and any(made.requires_grad for made in one.makes)]
     for step in passes:
-        before = [one for one in case.steps if one.number < step.number]
+        before = [one for one in differentiable if one.number < step.number]
         if not slice_of(before, step.reads[:1]).isdisjoint(made):
             return step
     return None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Literal, NamedTuple
 
 import torch
 from torch.autograd.graph import Node
 
-from ..graph import Output, Tensor
+from ..graph import Output, Tensor, output_of
 from ..watch import Kept, Visit
 from .case import Case
 
@@ -43,7 +44,9 @@ def births(case: Case, is_bad: Callable[[Tensor], bool], *, every: bool) -> dict
     Args:
         every: whether a gradient is bad only if all that was sent to it is, as with zeros; else if anything is.
     """
-    sent: dict[Output, list[tuple[bool, list[Birth]]]] = {}
+    sent: dict[Output, list[tuple[bool, list[Birth], Tensor]]] = {}
+    for root in case.graph_roots:
+        sent.setdefault(output_of(root), []).append((False, [], torch.ones_like(root)))
     found: dict[Output, list[Birth]] = {}
 
     def arrive(one: Output, tensor: Kept | None, visit: Visit | None) -> list[Birth]:
@@ -52,9 +55,10 @@ def births(case: Case, is_bad: Callable[[Tensor], bool], *, every: bool) -> dict
             return found[one]
         terms = sent.get(one, [])
         is_it = tensor is not None and is_bad(tensor.tensor)
-        from_terms = [birth for bad, own in terms if bad for birth in own]
+        from_terms = [birth for bad, own, _ in terms if bad for birth in own]
         if is_it and not from_terms and terms:
-            from_terms = [Birth(one.node, visit, "hook" if len(terms) == 1 else "sum")]
+            is_sum = len(terms) > 1 and _adds_up(is_bad, [term for _, _, term in terms])
+            from_terms = [Birth(one.node, visit, "sum" if is_sum else "hook")]
         found[one] = list({(birth.node, birth.how): birth for birth in from_terms}.values()) if is_it else []
         return found[one]
 
@@ -67,10 +71,17 @@ def births(case: Case, is_bad: Callable[[Tensor], bool], *, every: bool) -> dict
             if before is None or one is None:
                 continue
             is_it = is_bad(one.tensor)
-            sent.setdefault(Output(before, slot), []).append((is_it, own if is_it else []))
+            sent.setdefault(Output(before, slot), []).append((is_it, own if is_it else [], one.tensor))
     for output, kept in case.notes.returned.items() if case.notes is not None else ():
         arrive(output, kept, None)
     return found
+
+
+def _adds_up(is_bad: Callable[[Tensor], bool], terms: Sequence[Tensor]) -> bool:
+    """Whether the sum of gradients is bad already, before any hook; what cannot be added is taken to be so."""
+    if len({(one.shape, one.layout) for one in terms}) > 1:
+        return True
+    return is_bad(reduce(torch.add, [one.detach() for one in terms]))
 
 
 def plain(tensor: Tensor) -> Tensor:

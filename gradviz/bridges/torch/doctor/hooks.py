@@ -12,7 +12,7 @@ from torch.autograd.graph import Node
 
 from ....program.code_line import CodeLine
 from ....program.errors import code
-from ..graph import Output, Tensor, hooks_of
+from ..graph import Output, Tensor, hooks_of, output_of
 from ..tell import is_equal
 from .case import Case, line_of, where
 from .diagnosis import Finding
@@ -26,6 +26,8 @@ def hooks(case: Case) -> Iterator[Finding]:
         return
     arrived = {Output(node, 0): one for node, one in leaf_gradients(case).items()}
     sent: dict[Output, list[Tensor | None]] = {}
+    for root in case.graph_roots:
+        sent.setdefault(output_of(root), []).append(torch.ones_like(root))
     for visit in case.visits:
         if visit.node in case.graph.index:
             for slot, one in enumerate(visit.arrived):

@@ -109,9 +109,15 @@ SINGULAR = {
 """By type of operator."""
 
 
+OVERFLOW = Singular(
+    "a power is beyond the largest number", "", "Make it smaller, by normalization or a smaller learning rate."
+)
+"""Of a square, a cube and so on."""
+
+
 def singular(node: Node) -> Singular:
     """What is known of an operator."""
-    return SINGULAR.get(type_of(node), Singular())
+    return OVERFLOW if _only_grows(node) else SINGULAR.get(type_of(node), Singular())
 
 
 UNDEFINED = {"log", "log2", "log10", "log1p", "div", "reciprocal", "sqrt", "rsqrt", "acos", "asin", "atanh"}
@@ -400,14 +406,16 @@ def _before(case: Case, node: Node, made: Tensor, results: dict[Output, Tensor])
         return Forward(shown[0], made if shown[0] is node else None)
     in_half = [one for one in ordered if dtype_of(Output(one, 0)) == torch.float16 and type_of(one) != "to_copy"]
     likely = [one for one in ordered if type_of(one) in UNDEFINED | GROWS and not _is_by_a_number(case, one)]
-    likely = [one for one in likely if not _only_grows(one)] or likely
+    is_nan = case.is_over and bool(made.isnan().any())
+    likely = [one for one in likely if not _only_grows(one)] or ([] if is_nan else likely)
     chosen = likely or in_half[-1:] or ([] if case.is_over else [node])
     return Forward(chosen[0], is_sure=False, others=chosen[1:]) if chosen else None
 
 
 def _only_grows(node: Node) -> bool:
     """Whether it is a square, a cube and so on: seldom what has done it."""
-    return node.name() == "PowBackward0" and cast(Any, node)._saved_exponent >= 1
+    exponent = cast(Any, node)._saved_exponent if node.name() == "PowBackward0" else 0
+    return isinstance(exponent, int | float) and exponent >= 1 and float(exponent).is_integer()
 
 
 def _is_by_a_number(case: Case, node: Node) -> bool:

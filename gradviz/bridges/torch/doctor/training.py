@@ -12,7 +12,8 @@ from ....program.code_line import CodeLine
 from ....program.errors import code
 from ..flow import Step, storage_of, variables_of
 from ..graph import Output, Tensor, function_of, type_of
-from .case import Case, in_line, line_of, subject, where
+from ..watch import Hooked
+from .case import Case, in_line, line_of, line_of_code, subject, where
 from .damage import overwritten
 from .diagnosis import Finding
 from .reach import reads_gradient
@@ -243,10 +244,16 @@ def fails(case: Case) -> Iterator[Finding]:
     told = (*overwritten(case), *second_derivatives(case))
     gone = {visit.node for visit in case.visits}
     node = next((one for one in reversed(case.graph.nodes) if one not in gone), None)
-    if told or node is None:
+    if told:
+        return
+    message = str(case.error).strip().partition("\n")[0].rstrip(".") or type(case.error).__name__
+    if case.notes.hooked is not None:
+        yield _hook_fails(case, case.notes.hooked, message)
+        return
+    if node is None:
+        yield Finding("fails", f"backward() fails: {message}.")
         return
     line, owner = case.rule_line(node), case.operator(node)
-    message = str(case.error).strip().partition("\n")[0].rstrip(".")
     kind = next((kind for kind, words in FAILS if words in message), "fails")
     if (missing := re.search(r"aten::(\w+)", message)) is not None:
         step = next((step for step in reversed(case.steps) if step.function == missing[1]), None)
@@ -255,20 +262,30 @@ def fails(case: Case) -> Iterator[Finding]:
     yield Finding(kind, sentence, (), line, place=case.place(node))
 
 
+def _hook_fails(case: Case, hooked: Hooked, message: str) -> Finding:
+    """A hook of a tensor raises."""
+    line = None if hooked.hook is None else line_of_code(hooked.hook)
+    called = f" {code(hooked.hook.co_name)}" if hooked.hook is not None and hooked.hook.co_name.isidentifier() else ""
+    name, whose, place = "", "", None
+    if (output := hooked.output) is not None:
+        name, place = case.output_name(output), case.place(output.node)
+        whose = f" of the gradient of {code(name) if name else f'the result of {case.operator(output.node)}'}"
+    sentence = f"backward() fails in a hook{called}{where(line)}{whose}: {message}."
+    return Finding("fails", sentence, (name,) if name else (), line, place=place)
+
+
 def not_scalar(case: Case) -> Iterator[Finding]:
-    """A loss of several elements."""
-    if not case.has_graph or case.is_over or len(case.roots) > 1 or (root := case.roots[0]).numel() == 1:
-        return
-    shape = " × ".join(map(str, root.shape))
-    line = case.line(root.grad_fn) if root.grad_fn is not None else None
-    name = case.name(root)
-    called = f"{code(name)}" if name else "The loss"
-    sentence = (
-        f"{called} has {root.numel()} elements ({shape}): backward() goes from a single number unless it is given a "
-        "gradient."
-    )
-    ways_out = (
-        "Sum it up or take the mean: loss.mean().backward().",
-        "Give a gradient of its shape: y.backward(torch.ones_like(y)).",
-    )
-    yield Finding("not_scalar", sentence, (name,) if name else (), line, ways_out=ways_out)
+    """A loss of several elements, or one that is complex."""
+    for root in [] if case.is_over else case.graph_roots:
+        if root.numel() == 1 and not root.is_complex():
+            continue
+        line = case.line(root.grad_fn) if root.grad_fn is not None else None
+        name = case.name(root)
+        called = f"{code(name)}" if name else "The loss"
+        one, way_out = "a single number", "Sum it up or take the mean: loss.mean().backward()."
+        is_what = f"has {root.numel()} elements ({' × '.join(map(str, root.shape))})"
+        if root.numel() == 1:
+            is_what, one, way_out = "is complex", "a real number", "Make it real: loss.abs().backward(), or loss.real."
+        sentence = f"{called} {is_what}: backward() goes from {one} unless it is given a gradient."
+        ways_out = (way_out, "Give a gradient of its shape: y.backward(torch.ones_like(y)).")
+        yield Finding("not_scalar", sentence, (name,) if name else (), line, ways_out=ways_out)

@@ -200,7 +200,8 @@ def _always(case: Case, found: Sequence[tuple[Node, str]]) -> Iterator[Finding]:
         why = "most likely it underflows in the backward of {operator}, below 6e-8 float16 has only 0"
         yield _after(case, "underflow", *behind, why, *HALF)
         return
-    behind = _behind(case, found, lambda node: type_of(node) in CUTS)
+    shut = _shut(case, {node for node, _ in found})
+    behind = _behind(case, found, lambda node: node in shut)
     is_by_zero_grad = behind is not None and not others and len(behind[0]) < len(found)
     if behind is None or is_by_zero_grad or any(name not in case.parameters for name in behind[0]):
         return
@@ -209,6 +210,15 @@ def _always(case: Case, found: Sequence[tuple[Node, str]]) -> Iterator[Finding]:
     if not are_biases and not any(one.dim() > 1 and is_zero(one) for one in case.parameters.values()):
         why = "most likely {operator} cuts every element off"
         yield _after(case, "zero", *behind, why, "Call diagnose before backward(): then the operator is found.")
+
+
+def _shut(case: Case, zero: set[Node]) -> set[Node]:
+    """The operators that may cut every element off: gradients of zeros have come to all leaves behind them."""
+    alive = {node for node in leaf_gradients(case) if node not in zero}
+    for node in case.graph.nodes:
+        if not alive.isdisjoint(before for before, _ in node.next_functions):
+            alive.add(node)
+    return {node for node in case.graph.nodes if type_of(node) in CUTS and node not in alive}
 
 
 def _unexplained(case: Case, names: list[str]) -> Iterator[Finding]:

@@ -329,3 +329,20 @@ def ctc_like_neg_inf():
         loss = -torch.logsumexp(a, 1).mean()
         loss = loss + F.nll_loss(lp, y)
     return loss, m
+
+
+def generator_after_the_judge():
+    made, judge = nn.Linear(4, 6), nn.Linear(6, 1)
+    both = [torch.optim.SGD(one.parameters(), 0.1) for one in (judge, made)]
+    with capture(made, judge):
+        for _ in range(2):
+            fake = made(torch.randn(5, 4))
+            loss = F.softplus(judge(fake.detach())).mean()
+            loss.backward()
+            both[0].step()
+            loss = F.softplus(-judge(fake)).mean()  # goes through what the other pass was cut off from
+            both[1].zero_grad()
+            loss.backward()
+            both[1].step()
+            both[0].zero_grad()
+    return loss, made

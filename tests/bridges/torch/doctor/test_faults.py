@@ -1,5 +1,6 @@
 """Programs with a fault each: the doctor names it, its line and the parameters."""
 
+import copy
 import inspect
 from contextlib import nullcontext
 
@@ -292,6 +293,29 @@ def test_probabilities_where_logits_are_wanted_are_a_remark(normalized, loss):
     assert found.line.text == "value = loss(probabilities, torch.ones(5, 3) / 3)"
 
 
+@pytest.mark.parametrize("is_after", [False, True])
+def test_a_square_is_beyond_the_largest_number_and_of_no_number_it_does_not_exist(is_after):
+    model = torch.nn.Linear(4, 3)
+    with gradviz.torch.capture(model):
+        loss = (model(torch.ones(2, 4)) * 1e30).square().mean()
+    if is_after:
+        loss.backward()
+    (found,) = gradviz.diagnose(loss, model).findings
+    assert "makes NaN or Inf" in found.sentence
+    assert "a power is beyond the largest number" in found.sentence
+    assert "away from 0" not in str(found.ways_out)
+
+
+def test_after_a_pass_no_square_is_said_to_have_made_a_nan():
+    model = torch.nn.MultiheadAttention(4, 1)
+    with gradviz.torch.capture(model):
+        x = torch.ones(3, 1, 4)
+        loss = model(x, x, x, key_padding_mask=torch.ones(1, 3, dtype=torch.bool))[0].square().mean()
+    loss.backward()
+    (found,) = gradviz.diagnose(loss, model).findings
+    assert found.sentence.startswith("The loss is NaN; where that was born is not known any more.")
+
+
 def zeroed(gradient):
     return gradient * 0
 
@@ -309,6 +333,45 @@ def test_a_hook_that_makes_gradients_zero_is_told_before_and_after(is_after):
     assert (zero.kind, zero.harm, set(zero.names)) == ("zero", False, set(ENCODER))
     assert ("why is not known" if is_after else "a hook `zeroed` (test_faults.py:") in zero.sentence
     assert (hook.kind, hook.names, hook.line.text) == ("hook", ("h",), "def zeroed(gradient):")
+
+
+@pytest.mark.parametrize("kind", ["nan", "zero"])
+def test_a_hook_is_told_from_a_sum_where_a_tensor_is_read_twice(kind):
+    w = torch.ones(3, requires_grad=True)
+    h = w * 2
+    h.register_hook(zeroed if kind == "zero" else lambda gradient: gradient / 0)
+    first = gradviz.diagnose([(h * 3).sum() + h.exp().sum(), h.sum()]).findings[0]
+    said = "a hook `zeroed` (test_faults.py:" if kind == "zero" else "A hook makes a gradient that is not finite"
+    assert first.kind == kind
+    assert said in first.sentence
+
+
+def test_a_loss_that_is_a_part_of_another_one_has_no_hook():
+    model, (x, _) = faulty.Two(), faulty.data()
+    part = model(x).square().mean()
+    assert not gradviz.diagnose([model(x).sum() + part, part], model).findings
+
+
+@pytest.mark.parametrize("dead", [0, 2, 4])
+def test_after_a_pass_the_relu_that_may_be_dead_is_one_that_gradients_of_zeros_came_through(dead):
+    layers = [torch.nn.Linear(6, 6), torch.nn.ReLU()]
+    model = torch.nn.Sequential(*layers, *copy.deepcopy(layers), *copy.deepcopy(layers), torch.nn.Linear(6, 3))
+    torch.nn.init.constant_(model[dead].bias, -100)
+    with gradviz.torch.capture(model):
+        loss = model(torch.rand(4, 6)).sum()
+    loss.backward()
+    (found,) = gradviz.diagnose(loss, model).findings
+    assert f"most likely `relu` in `{dead + 1}`" in found.sentence
+    assert {f"{dead}.weight", f"{dead}.bias"} <= set(found.names)
+
+
+def test_where_gradients_came_through_no_relu_is_dead():
+    model = torch.nn.Sequential(torch.nn.Linear(6, 6), torch.nn.BatchNorm1d(6), torch.nn.ReLU(), torch.nn.Linear(6, 3))
+    torch.nn.init.ones_(model[1].bias)
+    with gradviz.torch.capture(model):
+        loss = model(torch.zeros(4, 6)).square().sum()  # no data: weights get zeros, and biases do not
+    loss.backward()
+    assert gradviz.diagnose(loss, model).is_healthy
 
 
 def test_all_that_is_zero_in_a_layer_is_told():
