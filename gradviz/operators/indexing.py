@@ -14,7 +14,7 @@ import numpy as np
 from ..program import GradientSlice, Operator, RunError
 from .gradients import Steps, by, gradient_of, op_gradient
 from .inference import canonical_axis, described, like_forward, misfit, need_integers, slot
-from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, in_single, operator, register_gradient
 
 BATCH_ARGS: dict[str, Any] = {"axis": 1, "match_outer": 0}
 PICKED = "yᵢⱼ = xᵢₖ, k = indicesⱼ; with match_outer k = indicesᵢⱼ"
@@ -142,6 +142,7 @@ def gather_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     infer=like_forward("dy", integers="indices"),
     args=BATCH_ARGS,
 )
+@in_single
 def batch_gather_gradient(op: Operator, x: Array, indices: Array, dy: Array) -> Array:
     """Gradient of BatchGather, and of Gather along `axis`; an element that was picked twice gets both."""
     axis = axis_of(op, x.shape)
@@ -186,6 +187,7 @@ def to_dense_spec(op: Operator, indices: ArraySpec, values: ArraySpec, like: Arr
     args={"output_first_dim": 0},
     rule=by("Gather", "dy, indices -> dvalues"),
 )
+@in_single
 def sparse_to_dense(op: Operator, indices: Array, values: Array, like: Array | None = None) -> Array:
     """Rows added up by their numbers. indices: integers (n,), values: (n, ...) -> y: (rows, ...).
 
