@@ -18,7 +18,7 @@ import numpy as np
 from ..program import Operator
 from .channel_norm import affine, batch_axes, by_channel, moments, need_channels
 from .gradients import gradient_name, gradient_of, gradient_operator, only_through_first, op_gradient
-from .inference import described, misfit, need_floats, need_shape, result_dtype
+from .inference import described, misfit, need_floats, need_shape, result_dtype, slot
 from .normalization import second_formula, through_standardization
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, in_single, operator
 
@@ -46,8 +46,8 @@ def batch_spec(op: Operator, x: ArraySpec, *vectors: ArraySpec) -> Specs:
     statistics = vectors[4:] if reads_sums(op) else ()
     dtype = result_dtype(x, *(vectors[:4] if testing else vectors[:2]), *statistics)
     saved = ArraySpec((channels,), result_dtype(x, *statistics))
-    running = ArraySpec((channels,), result_dtype(x, *vectors[2:4], *statistics))
-    return (ArraySpec(x.shape, dtype), running, running, saved, saved)[: len(op.outputs)]
+    running = [ArraySpec((channels,), result_dtype(x, vector, *statistics)) for vector in vectors[2:4]]
+    return (ArraySpec(x.shape, dtype), *running, saved, saved)[: len(op.outputs)]
 
 
 @operator(
@@ -99,8 +99,10 @@ def batch_gradient_spec(
     op: Operator, x: ArraySpec, scale: ArraySpec, dy: ArraySpec, mean: ArraySpec, spread: ArraySpec
 ) -> Specs:
     need_channels(op, x, scale)
-    need_floats(op, (x, scale, dy))
+    need_floats(op, (x, scale, dy, mean, spread))
     need_shape("dy", dy, x.shape, "of x")
+    for position, spec in enumerate((mean, spread), 3):
+        need_shape(slot(op, position), spec, scale.shape)
     dscale = ArraySpec(scale.shape, result_dtype(x, dy, mean, spread))
     dx = ArraySpec(x.shape, result_dtype(x, scale, dy, mean, spread))
     return dx, dscale, ArraySpec(scale.shape, dy.dtype)

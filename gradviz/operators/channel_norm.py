@@ -119,7 +119,7 @@ def instance_norm_gradient(op: Operator, x: Array, scale: Array, bias: Array, dy
 
 def lrn_spec(op: Operator, x: ArraySpec, *more: ArraySpec) -> Specs:
     need_channels(op, x)
-    if op.args.get("size", 0) % 2 != 1:
+    if op.args.get("size", 0) < 0 or op.args.get("size", 0) % 2 != 1:
         raise misfit(f"size={op.args.get('size', 0)} has no middle.", "Give an odd number of channels, as size=5.")
     y = elementwise(op, x, *more)
     return (y,) * len(op.outputs)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..program import GradientSlice, Operator, RunError
+from .arguments import bad_argument
 from .gradients import Steps, by, gradient_of, op_gradient
 from .inference import canonical_axis, described, like_forward, misfit, need_integers, slot
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, in_single, operator, register_gradient
@@ -175,6 +176,8 @@ def to_dense_spec(op: Operator, indices: ArraySpec, values: ArraySpec, like: Arr
         rows = like.shape[0]
     else:
         rows = op.args.get("output_first_dim", 0)
+        if rows < 0:
+            raise bad_argument(op, "output_first_dim", "must not be negative", "Leave it out: as many as indices need.")
     return ArraySpec((rows, *values.shape[count:]), values.dtype) if rows or like is not None else None
 
 

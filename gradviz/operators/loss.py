@@ -192,7 +192,7 @@ def checked_probabilities(labels: Array) -> Array:
         row = int(wrong.argmax())
         raise RunError(
             f"labels are no probabilities in row {row}: they sum to {float(labels[row].sum()):.6g}, "
-            f"the least is {float(labels[row].min()):.6g}.",
+            f"the least is {float(min(labels[row], default=0)):.6g}.",
             kind="bad_value",
             ways_out=[
                 "Each row must be at least 0 everywhere and sum to 1.",
@@ -205,10 +205,11 @@ def checked_probabilities(labels: Array) -> Array:
 def loss_gradient_spec(op: Operator, x: ArraySpec, labels: ArraySpec, *rest: ArraySpec) -> ArraySpec:
     *weights, p, dloss = rest
     loss_spec(op, x, labels, *weights)
+    specs = [p, dloss, *weights]
+    need_floats(op, (x, labels, *rest), range(2, 2 + len(rest)))
     need_shape("p", p, x.shape, "of x")
     if prod(dloss.shape) != 1:
         raise misfit(f"dloss is the gradient of one number, got {described(dloss)}.")
-    specs = [p, dloss, *weights]
     return ArraySpec(x.shape, result_dtype(*specs, labels) if op.args.get("label_prob", 0) else result_dtype(*specs))
 
 

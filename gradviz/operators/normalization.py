@@ -117,12 +117,21 @@ def standardized(op: Operator, x: Array, mean: Array, std: Array) -> tuple[Array
     return (x2 - mean.reshape(column)) / std.reshape(column), std.reshape(column)
 
 
+def need_statistics(op: Operator, x: ArraySpec, first: int, *statistics: ArraySpec) -> None:
+    """Raise unless the inputs from number `first` on are one number a row of x, as LayerNorm makes them."""
+    forward = Operator("LayerNorm", ["x"], ["y", "mean", "std"], {"axis": op.args.get("axis", 1)})
+    wanted = layer_norm_spec(forward, x)[1].shape
+    for position, spec in enumerate(statistics, first):
+        need_shape(slot(op, position), spec, wanted)
+
+
 def layer_norm_gradient_spec(
     op: Operator, dy: ArraySpec, y: ArraySpec, mean: ArraySpec, std: ArraySpec, x: ArraySpec, *scale: ArraySpec
 ) -> Specs:
     need_floats(op, (dy, y, mean, std, x))
     need_shape("dy", dy, x.shape, "of x")
     affine_specs(op, x, *scale, first=5)
+    need_statistics(op, x, 2, mean, std)
     rows = ArraySpec(x.shape, result_dtype(dy, x, *scale))
     return rows, *(ArraySpec(spec.shape, result_dtype(dy, x)) for spec in scale * 2)
 
@@ -181,8 +190,7 @@ def layer_norm_gradient(
 
 def statistics_gradient_spec(op: Operator, g: ArraySpec, mean: ArraySpec, std: ArraySpec, x: ArraySpec) -> ArraySpec:
     need_floats(op, (g, mean, std, x))
-    if g.shape != mean.shape:
-        raise misfit(f"{slot(op, 0)} must have the shape {mean.shape}, one number a row, got {described(g)}.")
+    need_statistics(op, x, 0, g, mean, std)
     return ArraySpec(x.shape, result_dtype(g, x))
 
 

@@ -42,7 +42,10 @@ def lengths_max(op: Operator, x: Array, lengths: Array) -> Array:
 
 def lengths_max_gradient_spec(op: Operator, y: ArraySpec, dy: ArraySpec, lengths: ArraySpec, x: ArraySpec) -> ArraySpec:
     need_floats(op, (y, dy, lengths, x), (0, 1, 3))
+    need_rows(op, 0, y)
+    need_rows(op, 3, x)
     need_shape("dy", dy, y.shape, "of y")
+    need_shape("x", x, (x.shape[0], *y.shape[1:]))
     need_list(op, lengths, 2, y.shape[0])
     return ArraySpec((x.shape[0], *dy.shape[1:]), dy.dtype)
 

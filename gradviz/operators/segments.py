@@ -18,7 +18,7 @@ import numpy as np
 from ..program import Gradient, GradientSlice, Operator, RunError
 from .gradients import Steps, by, gradient_name, gradient_operator
 from .indexing import added_rows, check_indices, need_rows
-from .inference import by_rows, described, misfit, need_floats, need_integers, result_dtype, slot
+from .inference import by_rows, described, misfit, need_floats, need_integers, need_shape, result_dtype, slot
 from .registry import Array, ArraySpec, Gradients, Kernel, Rule, RuleAnswer, in_single, operator, register_gradient
 
 WEIGHTED: dict[str, Any] = {"grad_on_weights": 0}
@@ -202,6 +202,7 @@ def weighted_gradient_spec(
     op: Operator, weights: ArraySpec, dy: ArraySpec, lengths: ArraySpec, *_: ArraySpec
 ) -> ArraySpec:
     need_floats(op, (weights, dy), (0, 1))
+    need_shape("weights", weights, weights.shape[:1])
     dx = lengths_gradient_spec(op, dy, lengths, weights)
     return ArraySpec(dx.shape, result_dtype(weights, dy))
 
@@ -217,6 +218,8 @@ def weights_gradient_spec(
 ) -> tuple[ArraySpec, ArraySpec]:
     need_floats(op, (weights, dy, lengths, x), (3,))
     dx = weighted_gradient_spec(op, weights, dy, lengths)
+    for numbers in indices:
+        need_list(op, numbers, 4, weights.shape[0])
     if x.shape[1:] != dy.shape[1:]:
         raise misfit(f"rows of dy {dy.shape} and of x {x.shape} must have one shape.")
     return dx, ArraySpec(weights.shape, result_dtype(dy, x))
