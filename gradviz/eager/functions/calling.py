@@ -12,6 +12,7 @@ import numpy as np
 from ...operators import lookup
 from ..call import Call
 from ..variable import Operand, Variable, as_variables, placed
+from .options import no_option
 
 __all__ = ["apply", "cast", "stop_gradient"]
 
@@ -70,7 +71,11 @@ def stop_gradient(x: Operand) -> Variable:
 
 def cast(x: Operand, dtype: Any) -> Variable:
     """x in another dtype, numpy's or its name; gradients come back in the dtype of x. x itself where it has it."""
-    old, wanted = variable(x), np.dtype(dtype)
+    old = variable(x)
+    try:
+        wanted = np.dtype(dtype)
+    except (TypeError, ValueError):
+        raise no_option("cast", "dtype", dtype, 'a dtype, as "float32"') from None
     return old if old.dtype == wanted else call("cast", "Cast", to=wanted.name)(old)
 
 
