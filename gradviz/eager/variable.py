@@ -250,7 +250,7 @@ def kept(data: Any) -> Array:
 
     A copy of what lies on the host is where the `gradviz.device` block around says.
     """
-    if type(data) is np.ndarray and data.dtype.kind in NUMERIC and is_guarded(data):
+    if type(data) is np.ndarray and data.dtype.kind in NUMERIC and data.dtype.isnative and is_guarded(data):
         return data
     if isinstance(data, Variable):
         return data._array

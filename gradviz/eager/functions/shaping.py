@@ -218,16 +218,45 @@ def get_item(x: Operand, index: Any) -> Variable:
     x = variable(x)
     words: list[str] = []
     arrays: list[Any] = []
-    for part in index if isinstance(index, tuple) else (index,):
+    parts = [plain(part) for part in (index if isinstance(index, tuple) else (index,))]
+    _check_masks(x, parts)
+    for part in parts:
         word, found = _word(x, part, len(arrays))
         words.append(word)
         arrays += found
     return call("get_item", "GetItem", index=", ".join(words) or "...")(x, *arrays)
 
 
+def _check_masks(x: Variable, parts: Sequence[Any]) -> None:
+    """Raise unless each mask among the parts of an index has the shape of the dimensions that it stands for."""
+    masks = [(at, mask) for at, mask in enumerate(map(_mask, parts)) if mask is not None]
+    if not masks:
+        return
+    widths = [0 if part is None or part is Ellipsis else 1 for part in parts]
+    for at, mask in masks:
+        widths[at] = len(mask)
+    rest = next((at for at, part in enumerate(parts) if part is Ellipsis), len(parts))
+    for at, mask in masks:
+        first = sum(widths[:at]) if at < rest else x.ndim - sum(widths[at:])
+        sizes_there = x.shape[first : first + len(mask)]
+        if len(sizes_there) < len(mask) or any(n not in (0, m) for n, m in zip(mask, sizes_there, strict=True)):
+            why = f"a mask of shape {mask} does not fit its dimensions {sizes_there}"
+            raise refused("get_item", x, why, "Give it one truth value for each element there.")
+
+
+def _mask(part: Any) -> tuple[int, ...] | None:
+    """The shape of a part of an index that is a mask; None: it is none."""
+    if isinstance(part, list):
+        try:
+            part = np.asarray(part)
+        except ValueError:
+            return None
+    shape: tuple[int, ...] | None = part.shape if getattr(part, "dtype", None) == np.bool_ and part.ndim else None
+    return shape
+
+
 def _word(x: Variable, part: Any, place: int) -> tuple[str, list[Any]]:
     """How the operator GetItem writes a part of an index, and the arrays of places that it stands for."""
-    part = plain(part)
     if part is None:
         return "newaxis", []
     if part is Ellipsis:
