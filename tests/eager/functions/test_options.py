@@ -39,6 +39,11 @@ REFUSED: dict[str, Callable[[], Any]] = {
     ),
     "local_response_normalization: n=2.5 must be an integer": lambda: F.local_response_normalization(IMAGES, n=2.5),  # type: ignore[arg-type]
     "max_pooling_2d: ksize=(1, 2, 3) must be one integer or two": lambda: F.max_pooling_2d(IMAGES, (1, 2, 3)),
+    "apply: outputs=1.5 must be an integer": lambda: F.apply("Tanh", X, outputs=1.5),  # type: ignore[arg-type]
+    "apply: type=None must be text": lambda: F.apply(None, X),  # type: ignore[arg-type]
+    "Tanh has 1 outputs: y; not 3": lambda: F.apply("Tanh", X, outputs=3),
+    "Tanh has 1 outputs: y; not 0": lambda: F.apply("Tanh", X, outputs=0),
+    "TopK has 2 to 3 outputs: values, indices, flat; not 1": lambda: F.apply("TopK", X, k=1),
     "-1 is beyond the numbers of uint8": lambda: Variable(np.ones(2, np.uint8)) + -1,
     "truth values have no difference": lambda: Variable(np.ones(2, bool)) - Variable(np.ones(2, bool)),
 }
