@@ -323,3 +323,13 @@ def test_bytes_in_the_other_order_are_brought_into_that_of_the_machine() -> None
     assert ws["x"].dtype == np.float32
     assert ws["x"].dtype.isnative
     np.testing.assert_array_equal(ws["x"], [1, 2])
+
+
+def test_what_is_no_name_and_no_operator_is_told() -> None:
+    ws = Workspace()
+    with pytest.raises(RunError, match=r"no blob \"?\['y'\]") as caught:
+        ws.fetch(["y"])  # type: ignore[arg-type]
+    assert caught.value.kind == "undefined_blob"
+    with pytest.raises(RunError, match="takes an operator, not None") as caught:
+        ws.run_operator(None)  # type: ignore[arg-type]
+    assert caught.value.kind == "bad_argument"
