@@ -261,6 +261,13 @@ class Call:
                 kind="bad_arity",
                 ways_out=["Give it its inputs in this order."],
             )
+        if known.outputs is not None and not known.outputs.admit(self.outputs):
+            names = ", ".join(known.outputs.names)
+            raise RunError(
+                f"{call}: {self.type} has {known.outputs} outputs: {names}; not {self.outputs}.",
+                kind="bad_arity",
+                ways_out=["Say how many of them there shall be: outputs=..."],
+            )
         device = common_device(arrays, call)
         if known.infer is not None:
             try:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..operators.registry import NUMERIC, Array
 from ..program import Device, RunError
+from ..program.errors import shorten
 from ..runtime.devices import CPU, copied, current, device_here, device_of, guarded, is_guarded, is_on_gpu, moved
 from . import gradients
 
@@ -249,7 +250,7 @@ def kept(data: Any) -> Array:
 
     A copy of what lies on the host is where the `gradviz.device` block around says.
     """
-    if type(data) is np.ndarray and data.dtype.kind in NUMERIC and is_guarded(data):
+    if type(data) is np.ndarray and data.dtype.kind in NUMERIC and data.dtype.isnative and is_guarded(data):
         return data
     if isinstance(data, Variable):
         return data._array
@@ -305,7 +306,14 @@ def as_variables(values: tuple[Operand, ...]) -> tuple[Variable, ...]:
 def _constant(value: Operand, like: Variable | None) -> Variable:
     if like is None or type(value) not in NUMBERS:
         return placed(value, like)
-    array = np.array(value, like.dtype if like.dtype.kind == "f" else np.result_type(like.dtype, value))
+    try:
+        array = np.array(value, like.dtype if like.dtype.kind == "f" else np.result_type(like.dtype, value))
+    except OverflowError:
+        raise RunError(
+            f"{shorten(str(value))} is beyond the numbers of {like.dtype}, the dtype of what it meets.",
+            kind="bad_value",
+            ways_out=["Convert that first: functions.cast(x, float)."],
+        ) from None
     return Variable(moved(guarded(array), like.device), requires_grad=False)
 
 

@@ -32,7 +32,7 @@ from ..operators.scopes import ScopeStack
 from ..program import GradvizError, NetDef, Operator
 from ..program.control_flow import NETS, kept_inputs
 from ..program.errors import count_of
-from ..program.net import nested_to_dict
+from ..program.net import plain_argument
 from ..program.operator import free_name, parts_of
 from ..runtime.devices import CPU, moved
 from ..version import __version__
@@ -420,11 +420,12 @@ def array_code(array: np.ndarray[Any, Any]) -> str:
 
 def operator_code(op: Operator) -> str:
     """An operator as code; one with nested nets comes out of a net's JSON form."""
-    form: dict[str, Any] = msgspec.to_builtins(op, enc_hook=nested_to_dict)
+    form: dict[str, Any] = msgspec.to_builtins(op, enc_hook=plain_argument)
     if any(isinstance(value, dict) for value in form.get("args", {}).values()):
         net = pformat({"ops": [form]}, width=WIDTH, sort_dicts=False)
         return f"gradviz.Net.from_dict({net}).ops[0]"
     args = _plain(op).args
+    args = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in args.items()}
     given = [f"args={pformat(args, width=WIDTH, sort_dicts=False)}"] if args else []
     device = [_device_code(op)] if op.device else []
     return f"gradviz.Operator({', '.join([quoted(op.type), _listed(op.inputs), _listed(op.outputs), *given, *device])})"

@@ -123,11 +123,16 @@ def at_least_zero(name: str, default: float) -> Inference:
     """Inference of activations whose argument `name` must not be negative: else y would not tell the piece."""
 
     def infer(op: Operator, *specs: ArraySpec) -> ArraySpec:
-        if op.args.get(name, default) < 0:
-            raise bad_argument(op, name, "must not be negative", f"Leave it out for its default, {default}.")
+        not_negative(op, name, default)
         return elementwise(op, *specs)
 
     return infer
+
+
+def not_negative(op: Operator, name: str, default: float) -> None:
+    """Raise RunError ``bad_argument`` where an argument is below 0."""
+    if not op.args.get(name, default) >= 0:
+        raise bad_argument(op, name, "must not be negative", f"Leave it out for its default, {default}.")
 
 
 pointwise(
@@ -173,6 +178,13 @@ def selu_args(op: Operator) -> tuple[float, float]:
     return op.args.get("alpha", SELU_ARGS["alpha"]), op.args.get("scale", SELU_ARGS["scale"])
 
 
+def selu_spec(op: Operator, *specs: ArraySpec) -> ArraySpec:
+    """Inference of Selu: with a negative alpha or scale, y would not tell the piece."""
+    for name, default in SELU_ARGS.items():
+        not_negative(op, name, default)
+    return elementwise(op, *specs)
+
+
 def selu(op: Operator, x: Array) -> Array:
     alpha, scale = selu_args(op)
     return np.where(x > 0, x, np.expm1(np.minimum(x, 0)) * alpha) * scale
@@ -189,7 +201,7 @@ pointwise(
     ("y = scale · (x where x > 0, else alpha · (eˣ - 1))", selu),
     ("dx = scale · dy where y > 0, else dy · (y + scale · alpha)", "y, dy", selu_gradient),
     ("∂y = ∂dx · dy where y ≤ 0, else 0", elu_bend),
-    infer=at_least_zero("alpha", SELU_ARGS["alpha"]),
+    infer=selu_spec,
     args=SELU_ARGS,
 )
 

@@ -18,9 +18,9 @@ import numpy as np
 from ..program import Operator
 from .channel_norm import affine, batch_axes, by_channel, moments, need_channels
 from .gradients import gradient_name, gradient_of, gradient_operator, only_through_first, op_gradient
-from .inference import described, misfit, need_floats, need_shape, result_dtype
+from .inference import described, misfit, need_floats, need_shape, result_dtype, slot
 from .normalization import second_formula, through_standardization
-from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, operator
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, in_single, operator
 
 BATCH_ARGS: dict[str, Any] = {"is_test": 0, "epsilon": 1e-5, "momentum": 0.9, "order": "NCHW", "num_batches": 1}
 
@@ -46,8 +46,8 @@ def batch_spec(op: Operator, x: ArraySpec, *vectors: ArraySpec) -> Specs:
     statistics = vectors[4:] if reads_sums(op) else ()
     dtype = result_dtype(x, *(vectors[:4] if testing else vectors[:2]), *statistics)
     saved = ArraySpec((channels,), result_dtype(x, *statistics))
-    running = ArraySpec((channels,), result_dtype(x, *vectors[2:4], *statistics))
-    return (ArraySpec(x.shape, dtype), running, running, saved, saved)[: len(op.outputs)]
+    running = [ArraySpec((channels,), result_dtype(x, vector, *statistics)) for vector in vectors[2:4]]
+    return (ArraySpec(x.shape, dtype), *running, saved, saved)[: len(op.outputs)]
 
 
 @operator(
@@ -60,6 +60,7 @@ def batch_spec(op: Operator, x: ArraySpec, *vectors: ArraySpec) -> Specs:
     infer=batch_spec,
     args=BATCH_ARGS,
 )
+@in_single
 def spatial_bn(op: Operator, x: Array, scale: Array, bias: Array, mean: Array, var: Array, *sums: Array) -> Any:
     """Batch normalization. x: (n, c, ...), scale, bias, mean, var: (c,) -> y: like x, running and saved: (c,).
 
@@ -98,8 +99,10 @@ def batch_gradient_spec(
     op: Operator, x: ArraySpec, scale: ArraySpec, dy: ArraySpec, mean: ArraySpec, spread: ArraySpec
 ) -> Specs:
     need_channels(op, x, scale)
-    need_floats(op, (x, scale, dy))
+    need_floats(op, (x, scale, dy, mean, spread))
     need_shape("dy", dy, x.shape, "of x")
+    for position, spec in enumerate((mean, spread), 3):
+        need_shape(slot(op, position), spec, scale.shape)
     dscale = ArraySpec(scale.shape, result_dtype(x, dy, mean, spread))
     dx = ArraySpec(x.shape, result_dtype(x, scale, dy, mean, spread))
     return dx, dscale, ArraySpec(scale.shape, dy.dtype)
@@ -127,6 +130,7 @@ def spatial_bn_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     infer=batch_gradient_spec,
     rule=spatial_bn_rule,
 )
+@in_single
 def spatial_bn_gradient(op: Operator, x: Array, scale: Array, dy: Array, mean: Array, spread: Array) -> Arrays:
     """Gradients of SpatialBN. `mean`, `spread`: saved mean and inverse deviation; with is_test mean and variance."""
     axes, testing = batch_axes(op, x.ndim), op.args.get("is_test", 0)
@@ -166,6 +170,7 @@ def sums_gradient_spec(op: Operator, x: ArraySpec, scale: ArraySpec, dy: ArraySp
     infer=sums_gradient_spec,
     args=BATCH_ARGS,
 )
+@in_single
 def spatial_bn_sums_gradient(op: Operator, x: Array, scale: Array, dy: Array, *sums: Array) -> Arrays:
     """Gradients of SpatialBN with num_batches > 1: x enters y by itself alone, its part of the sums is their creator's.
 
@@ -190,6 +195,7 @@ def standardized(op: Operator, x: Array, *sums: Array) -> tuple[int, Array, Arra
     "SpatialBNSumsGradient",
     "x, scale, dy, sums, sumsq, ∂dx, ∂dscale, ∂dbias, ∂dsums, ∂dsumsq -> ∂x, ∂scale, ∂dy, ∂sums, ∂sumsq",
 )
+@in_single
 def spatial_bn_sums_gradient_gradient(
     op: Operator, x: Array, scale: Array, dy: Array, sums: Array, sumsq: Array, g_dx: Array, *arrived: Array
 ) -> tuple[Array, Array, Array, Array, Array]:

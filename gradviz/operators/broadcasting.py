@@ -11,7 +11,7 @@ import numpy as np
 from ..program import Operator
 from .arguments import bad_argument
 from .gradients import Steps, gradient_of, op_gradient, shape_source
-from .inference import like_forward, misfit, need_floats, result_dtype
+from .inference import AS_FLOAT, like_forward, misfit, need_floats, result_dtype
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 
 ARGS: dict[str, Any] = {"broadcast": 0, "axis": -1, "axis_str": "", "order": "NCHW"}
@@ -114,7 +114,15 @@ def add_gradient(op: Operator, dz: Array, x: Array, y: Array) -> tuple[Array, Ar
     return sum_to(dz, x.shape), unlaid(op, dz, x, y)
 
 
-@operator("Sub", "x, y -> z", "z = x - y", "dx = dz, dy = -dz", infer=pair, args=ARGS)
+def difference(op: Operator, x: ArraySpec, y: ArraySpec) -> ArraySpec:
+    """Inference of Sub: like `pair`, but not of truth values alone."""
+    made = pair(op, x, y)
+    if made.dtype == np.bool_:
+        raise misfit("truth values have no difference.", "Xor and NE tell where they differ.", AS_FLOAT)
+    return made
+
+
+@operator("Sub", "x, y -> z", "z = x - y", "dx = dz, dy = -dz", infer=difference, args=ARGS)
 def sub(op: Operator, x: Array, y: Array) -> Array:
     """Difference of two arrays that broadcast."""
     return x - y_along(op, x, y)

@@ -13,7 +13,7 @@ from ..program import Operator
 from .gradients import gradient_of, only_through_first, op_gradient
 from .inference import described, elementwise, like_forward, misfit, need_floats, need_shape, result_dtype, slot
 from .normalization import second_formula, through_standardization
-from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, operator
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, in_single, operator
 
 CHANNEL_FIRST = "dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - avg(g) - x̂ avg(g x̂)) inv_std"
 CHANNEL_SECOND = second_formula("r = inv_std, x̂ = r (x - mean)")
@@ -83,6 +83,7 @@ def instance_spec(op: Operator, x: ArraySpec, scale: ArraySpec, bias: ArraySpec)
     infer=instance_spec,
     args={"epsilon": 1e-5, "order": "NCHW"},
 )
+@in_single
 def instance_norm(op: Operator, x: Array, scale: Array, bias: Array) -> Arrays:
     """Each channel of each image standardized. x: (n, c, ...), scale, bias: (c,) -> y: like x, mean, inv_std: (n, c).
 
@@ -105,6 +106,7 @@ def instance_statistics(op: Operator, x: Array) -> tuple[Array, Array]:
     derivative=CHANNEL_SECOND,
     infer=like_forward("dx: x scale dy; dscale: x dy; dbias: dy"),
 )
+@in_single
 def instance_norm_gradient(op: Operator, x: Array, scale: Array, bias: Array, dy: Array, *statistics: Array) -> Arrays:
     """Gradients of InstanceNorm; the statistics are computed again where it did not write both."""
     mean, inv_std = statistics if len(statistics) == 2 else instance_statistics(op, x)
@@ -117,7 +119,7 @@ def instance_norm_gradient(op: Operator, x: Array, scale: Array, bias: Array, dy
 
 def lrn_spec(op: Operator, x: ArraySpec, *more: ArraySpec) -> Specs:
     need_channels(op, x)
-    if op.args.get("size", 0) % 2 != 1:
+    if op.args.get("size", 0) < 0 or op.args.get("size", 0) % 2 != 1:
         raise misfit(f"size={op.args.get('size', 0)} has no middle.", "Give an odd number of channels, as size=5.")
     y = elementwise(op, x, *more)
     return (y,) * len(op.outputs)
@@ -146,6 +148,7 @@ def lrn_scale(op: Operator, x: Array) -> Array:
     infer=lrn_spec,
     args={"size": 0, "alpha": 0.0, "beta": 0.0, "bias": 1.0, "order": "NCHW"},
 )
+@in_single
 def lrn(op: Operator, x: Array) -> Array | tuple[Array, Array]:
     """Local response normalization. x: (n, c, h, w) -> y, scale: like x. No gradient passes through scale."""
     scale = lrn_scale(op, x)
@@ -162,6 +165,7 @@ def lrn(op: Operator, x: Array) -> Array | tuple[Array, Array]:
     f"{LRN_SCALE}",
     infer=lrn_spec,
 )
+@in_single
 def lrn_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
     scale, beta = lrn_scale(op, x), op.args.get("beta", 0.0)
     factor = 2 * op.args.get("alpha", 0.0) * beta / op.args.get("size", 0)
@@ -198,6 +202,7 @@ def group_spec(op: Operator, x: ArraySpec, scale: ArraySpec, bias: ArraySpec) ->
     infer=group_spec,
     args={"group": 32, "epsilon": 1e-5, "order": "NCHW", "is_test": 0},
 )
+@in_single
 def group_norm(op: Operator, x: Array, scale: Array, bias: Array) -> Arrays:
     """Each group of channels of each image standardized. x: (n, c, ...), scale, bias: (c,) -> statistics: (n, groups).
 
@@ -228,6 +233,7 @@ def group_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     infer=like_forward("dx: x scale dy; dscale: x dy; dbias: dy"),
     rule=group_norm_rule,
 )
+@in_single
 def group_norm_gradient(
     op: Operator, dy: Array, x: Array, scale: Array, bias: Array, mean: Array, inv_std: Array
 ) -> tuple[Array, Array, Array]:

@@ -37,8 +37,9 @@ def min_(op: Operator, *xs: Array) -> Array:
 
 
 def extreme_gradient_spec(op: Operator, y: ArraySpec, dy: ArraySpec, *xs: ArraySpec) -> Specs:
-    """Inference of MaxGradient and MinGradient: one gradient for each x."""
-    spec = elementwise(op, y, dy, *xs)
+    """Inference of MaxGradient and MinGradient: one gradient for each x, of which some may be integers."""
+    need_floats(op, (y, dy))
+    spec = same_shape(op, y, dy, *xs)
     return tuple(ArraySpec(spec.shape, dy.dtype) for _ in xs)
 
 
@@ -120,6 +121,9 @@ def weighted_sum(op: Operator, *arrays: Array) -> Array:
 
 def weighted_gradient_spec(op: Operator, dy: ArraySpec, *specs: ArraySpec) -> Specs:
     same_shape(op, dy, weighted_spec(op, *specs))
+    count = len(specs) if op.args.get("grad_on_w", 0) else len(specs) // 2
+    if len(op.outputs) != count:
+        raise misfit(f"it has {count} outputs, one for each array, and weight with grad_on_w; not {len(op.outputs)}.")
     d_arrays = [ArraySpec(x.shape, result_dtype(dy, w)) for x, w in zip(specs[::2], specs[1::2], strict=True)]
     d_weights = [ArraySpec(w.shape, result_dtype(dy, x)) for x, w in zip(specs[::2], specs[1::2], strict=True)]
     return (*d_arrays, *(d_weights if op.args.get("grad_on_w", 0) else ()))

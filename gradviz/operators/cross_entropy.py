@@ -9,7 +9,7 @@ from ..program import Operator, RunError
 from .gradients import Steps, gradient_of
 from .inference import described, elementwise, misfit, need_floats, result_dtype
 from .loss import FLOOR, rows_and_classes, weighed
-from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, in_single, operator, register_gradient
 from .smooth_activations import logistic
 
 
@@ -44,6 +44,7 @@ def checked_soft_labels(labels: Array) -> Array:
     "dxᵢⱼ = -dyᵢ labelsᵢⱼ / xᵢⱼ where xᵢⱼ ≥ 10⁻²⁰, 0 elsewhere",
     infer=soft_spec,
 )
+@in_single
 def cross_entropy(op: Operator, x: Array, labels: Array) -> Array:
     """Cross entropy of probabilities with probabilities. x, labels: (n, classes) -> y: (n,)."""
     shape = rows_and_classes(x.shape)
@@ -56,6 +57,7 @@ def cross_entropy(op: Operator, x: Array, labels: Array) -> Array:
     "x, labels, dy -> dx",
     "∂dyᵢ = -Σⱼ ∂dxᵢⱼ labelsᵢⱼ / xᵢⱼ, ∂xᵢⱼ = ∂dxᵢⱼ dyᵢ labelsᵢⱼ / xᵢⱼ², of those xᵢⱼ ≥ 10⁻²⁰, 0 elsewhere",
 )
+@in_single
 def cross_entropy_gradient(op: Operator, x: Array, labels: Array, dy: Array) -> Array:
     """Gradient of CrossEntropy; 0 where the floor, a constant, stood in for the probability."""
     x2 = x.reshape(rows_and_classes(x.shape))
@@ -122,6 +124,7 @@ def row_means(x: Array) -> Array:
     infer=logits_spec,
     args={"log_D_trick": 0, "unjoined_lr_loss": 0},
 )
+@in_single
 def sigmoid_cross_entropy(op: Operator, x: Array, targets: Array, weights: Array | None = None) -> Array:
     """Mean cross entropy over the last dimension, of size n. x, targets: (..., n) -> y: (...).
 
@@ -142,6 +145,7 @@ def sigmoid_cross_entropy(op: Operator, x: Array, targets: Array, weights: Array
     "dy, x, targets -> dx",
     "∂dyᵢ = Σⱼ ∂dxᵢⱼ (σ(xᵢⱼ) - targetsᵢⱼ) / n, ∂xᵢⱼ = dyᵢ ∂dxᵢⱼ σ'(xᵢⱼ) / n",
 )
+@in_single
 def sigmoid_cross_entropy_gradient(
     op: Operator, dy: Array, x: Array, targets: Array, weights: Array | None = None
 ) -> Array:
@@ -184,6 +188,7 @@ def entropy(p: Array) -> Array:
     "dx = dy (logit x - logit((x + targets) / 2)) / 2, logit p = ln(p / (1 - p))",
     infer=elementwise,
 )
+@in_single
 def bernoulli_jsd(op: Operator, x: Array, targets: Array) -> Array:
     """Jensen-Shannon divergence of coins that fall with probability x from coins with probability t, for each element.
 
@@ -203,6 +208,7 @@ def logit(p: Array) -> Array:
     "∂dy = ∂dx (logit x - logit m) / 2, ∂x = ∂dx dy (logit' x - ½ logit' m) / 2, m = (x + targets) / 2, "
     "logit' p = 1 / p + 1 / (1 - p)",
 )
+@in_single
 def bernoulli_jsd_gradient(op: Operator, dy: Array, x: Array, targets: Array) -> Array:
     return dy * (logit(x) - logit((x + targets) / 2)) / 2
 
@@ -217,6 +223,7 @@ def logit_slope(p: Array) -> Array:
     "dy, x, targets, ∂dx -> ∂dy, ∂x",
     infer=lambda op, *specs: (elementwise(op, *specs[1:]), elementwise(op, *specs)),
 )
+@in_single
 def bernoulli_jsd_gradient_gradient(op: Operator, dy: Array, x: Array, targets: Array, g_dx: Array) -> Arrays:
     bend = logit_slope(x) - logit_slope((x + targets) / 2) / 2
     return bernoulli_jsd_gradient(op, g_dx, x, targets), dy * g_dx * bend / 2

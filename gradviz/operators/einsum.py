@@ -61,6 +61,9 @@ def letters(op: Operator, *shapes: tuple[int, ...]) -> Letters:
 def _sizes(factors: list[str], shapes: tuple[tuple[int, ...], ...]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for factor, shape in zip(factors, shapes, strict=True):
+        own = dict(zip(factor, shape, strict=True))
+        if tuple([own[letter] for letter in factor]) != shape:
+            raise misfit(f"{factor} names dimensions of several sizes by one letter in a factor of shape {shape}.")
         for letter, size in zip(factor, shape, strict=True):
             known = sizes.get(letter, 1)
             if 1 not in (known, size) and known != size:

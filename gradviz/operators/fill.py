@@ -4,7 +4,7 @@ Random numbers are the same at every run: a function of the argument `seed` (def
 """
 
 from functools import partial
-from math import prod, sqrt
+from math import isfinite, prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -247,11 +247,15 @@ def range_fill(op: Operator, like: Array | None = None) -> Array:
     return np.arange(prod(shape), dtype=dtype, like=like).reshape(shape)
 
 
+MOST = 2**59
+"""No array has more elements than this."""
+
+
 def range_spec(op: Operator, *bounds: ArraySpec) -> None:
     """Inference of Range: how long it gets is data."""
     for position, bound in enumerate(bounds):
-        if prod(bound.shape) != 1 or bound.dtype != bounds[0].dtype:
-            raise misfit(f"inputs are numbers of one dtype; input {position} is {bound.dtype} {bound.shape}.")
+        if prod(bound.shape) != 1 or bound.dtype != bounds[0].dtype or bound.dtype.kind == "c":
+            raise misfit(f"inputs are real numbers of one dtype; input {position} is {bound.dtype} {bound.shape}.")
 
 
 @fill("Range", "first, stop?, step? -> y", "y = first, first + step, ... while before stop", infer=range_spec)
@@ -260,4 +264,7 @@ def range_(op: Operator, first: Array, stop: Array | None = None, step: Array | 
     numbers = [bound.reshape(()).tolist() for bound in (first, stop, step) if bound is not None]
     if step is not None and numbers[2] == 0:
         raise RunError("A range cannot go on by steps of 0.", kind="bad_value")
+    start, last, by = [0] * (len(numbers) == 1) + numbers + [1] * (len(numbers) < 3)
+    if not all(map(isfinite, numbers)) or abs(last - start) > MOST * abs(by):
+        raise RunError(f"A range of {', '.join(map(str, numbers))} is too long for an array.", kind="bad_value")
     return np.arange(*numbers, dtype=first.dtype, like=first)

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from ..program import GradientSlice, Operator, RunError
+from .arguments import bad_argument
 from .gradients import Steps, by, gradient_of, op_gradient
 from .inference import canonical_axis, described, like_forward, misfit, need_integers, slot
-from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, in_single, operator, register_gradient
 
 BATCH_ARGS: dict[str, Any] = {"axis": 1, "match_outer": 0}
 PICKED = "yᵢⱼ = xᵢₖ, k = indicesⱼ; with match_outer k = indicesᵢⱼ"
@@ -142,6 +143,7 @@ def gather_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     infer=like_forward("dy", integers="indices"),
     args=BATCH_ARGS,
 )
+@in_single
 def batch_gather_gradient(op: Operator, x: Array, indices: Array, dy: Array) -> Array:
     """Gradient of BatchGather, and of Gather along `axis`; an element that was picked twice gets both."""
     axis = axis_of(op, x.shape)
@@ -174,6 +176,8 @@ def to_dense_spec(op: Operator, indices: ArraySpec, values: ArraySpec, like: Arr
         rows = like.shape[0]
     else:
         rows = op.args.get("output_first_dim", 0)
+        if rows < 0:
+            raise bad_argument(op, "output_first_dim", "must not be negative", "Leave it out: as many as indices need.")
     return ArraySpec((rows, *values.shape[count:]), values.dtype) if rows or like is not None else None
 
 
@@ -186,6 +190,7 @@ def to_dense_spec(op: Operator, indices: ArraySpec, values: ArraySpec, like: Arr
     args={"output_first_dim": 0},
     rule=by("Gather", "dy, indices -> dvalues"),
 )
+@in_single
 def sparse_to_dense(op: Operator, indices: Array, values: Array, like: Array | None = None) -> Array:
     """Rows added up by their numbers. indices: integers (n,), values: (n, ...) -> y: (rows, ...).
 

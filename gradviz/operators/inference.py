@@ -171,9 +171,10 @@ def slot(op: Operator, position: int) -> str:
     """What the definition of `op` calls its input `position`, for messages."""
     known = lookup(op.type)
     slots = known.inputs if known else None
-    if slots is None or (slots.most is None and position >= slots.least) or position >= len(slots.names):
+    if slots is None or (slots.most is None and position >= slots.least):
         return f"input {position}"
-    return slots.names[position]
+    names = slots.filled(len(op.inputs))
+    return names[position] if position < len(names) else f"input {position}"
 
 
 def described(spec: ArraySpec) -> str:

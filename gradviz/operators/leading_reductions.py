@@ -14,7 +14,7 @@ from .arguments import bad_argument
 from .gradients import Steps, by, gradient_of
 from .inference import described, like_forward, misfit, need_floats, need_integers
 from .reductions import filled, shared
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, each_of, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, each_of, in_single, operator, register_gradient
 
 ARGS: dict[str, Any] = {"num_reduce_dim": 1}
 SIDES = "Front", "Back"
@@ -125,6 +125,7 @@ def sizes(op: Operator, like: Array, x: Array, lengths: Array | None) -> Array |
     infer=float_side_spec,
     args=ARGS,
 )
+@in_single
 def mean_side(op: Operator, x: Array, lengths: Array | None = None) -> Array:
     """Mean over the first (front) or last (back) `num_reduce_dim` dimensions; 0 for none. lengths: how many count."""
     y: Array = sum_side(op, x, lengths)

@@ -18,7 +18,7 @@ from .inference import (
     need_shape,
     result_dtype,
 )
-from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, operator, register_gradient
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, in_single, operator, register_gradient
 
 FLOOR = 1e-20
 """Probabilities below this count as this much, so that their logarithm is finite."""
@@ -65,6 +65,7 @@ def rows_and_classes(shape: tuple[int, ...]) -> tuple[int, int]:
     "dxᵢₗ = -dyᵢ / xᵢₗ where xᵢₗ ≥ 10⁻²⁰, 0 elsewhere",
     infer=cross_entropy_spec,
 )
+@in_single
 def label_cross_entropy(op: Operator, x: Array, labels: Array) -> Array:
     """Cross entropy of probabilities with one right class. x: (n, classes), labels: integers (n,) -> y: (n,)."""
     x, labels = x.reshape(rows_and_classes(x.shape)), labels.reshape(-1)
@@ -78,6 +79,7 @@ def label_cross_entropy(op: Operator, x: Array, labels: Array) -> Array:
     "∂dyᵢ = -∂dxᵢₗ / xᵢₗ, ∂xᵢₗ = ∂dxᵢₗ dyᵢ / xᵢₗ² where xᵢₗ ≥ 10⁻²⁰, 0 elsewhere",
     infer=like_forward("x", integers="labels"),
 )
+@in_single
 def label_cross_entropy_gradient(op: Operator, x: Array, labels: Array, dy: Array) -> Array:
     """Gradient of LabelCrossEntropy; 0 where the floor, a constant, stood in for the probability."""
     dx, labels = np.zeros_like(x.reshape(rows_and_classes(x.shape))), labels.reshape(-1)
@@ -93,6 +95,7 @@ def label_cross_entropy_gradient(op: Operator, x: Array, labels: Array, dy: Arra
     "x, labels, dy, ∂dx -> ∂x, ∂dy",
     infer=like_forward("∂x: x dy ∂dx; ∂dy: x ∂dx", integers="labels"),
 )
+@in_single
 def label_cross_entropy_gradient_gradient(op: Operator, x: Array, labels: Array, dy: Array, g_dx: Array) -> Arrays:
     """Gradients of LabelCrossEntropyGradient: like it, they touch one element of each row."""
     shape, labels = rows_and_classes(x.shape), labels.reshape(-1)
@@ -189,7 +192,7 @@ def checked_probabilities(labels: Array) -> Array:
         row = int(wrong.argmax())
         raise RunError(
             f"labels are no probabilities in row {row}: they sum to {float(labels[row].sum()):.6g}, "
-            f"the least is {float(labels[row].min()):.6g}.",
+            f"the least is {float(min(labels[row], default=0)):.6g}.",
             kind="bad_value",
             ways_out=[
                 "Each row must be at least 0 everywhere and sum to 1.",
@@ -202,10 +205,11 @@ def checked_probabilities(labels: Array) -> Array:
 def loss_gradient_spec(op: Operator, x: ArraySpec, labels: ArraySpec, *rest: ArraySpec) -> ArraySpec:
     *weights, p, dloss = rest
     loss_spec(op, x, labels, *weights)
+    specs = [p, dloss, *weights]
+    need_floats(op, (x, labels, *rest), range(2, 2 + len(rest)))
     need_shape("p", p, x.shape, "of x")
     if prod(dloss.shape) != 1:
         raise misfit(f"dloss is the gradient of one number, got {described(dloss)}.")
-    specs = [p, dloss, *weights]
     return ArraySpec(x.shape, result_dtype(*specs, labels) if op.args.get("label_prob", 0) else result_dtype(*specs))
 
 

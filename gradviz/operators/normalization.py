@@ -27,7 +27,7 @@ from .inference import (
     result_dtype,
     slot,
 )
-from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, operator
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, in_single, operator
 
 ARGS: dict[str, Any] = {"axis": 1, "epsilon": 1e-5, "elementwise_affine": 0}
 TINY = 1e-12
@@ -89,6 +89,7 @@ def layer_norm_spec(op: Operator, x: ArraySpec, *affine: ArraySpec) -> Specs:
     infer=layer_norm_spec,
     args=ARGS,
 )
+@in_single
 def layer_norm(op: Operator, x: Array, *affine: Array) -> tuple[Array, Array, Array]:
     """Each row less its mean and divided by its standard deviation. x: (n, ...) -> y: like x, mean, std: (n, 1).
 
@@ -116,12 +117,21 @@ def standardized(op: Operator, x: Array, mean: Array, std: Array) -> tuple[Array
     return (x2 - mean.reshape(column)) / std.reshape(column), std.reshape(column)
 
 
+def need_statistics(op: Operator, x: ArraySpec, first: int, *statistics: ArraySpec) -> None:
+    """Raise unless the inputs from number `first` on are one number a row of x, as LayerNorm makes them."""
+    forward = Operator("LayerNorm", ["x"], ["y", "mean", "std"], {"axis": op.args.get("axis", 1)})
+    wanted = layer_norm_spec(forward, x)[1].shape
+    for position, spec in enumerate(statistics, first):
+        need_shape(slot(op, position), spec, wanted)
+
+
 def layer_norm_gradient_spec(
     op: Operator, dy: ArraySpec, y: ArraySpec, mean: ArraySpec, std: ArraySpec, x: ArraySpec, *scale: ArraySpec
 ) -> Specs:
     need_floats(op, (dy, y, mean, std, x))
     need_shape("dy", dy, x.shape, "of x")
     affine_specs(op, x, *scale, first=5)
+    need_statistics(op, x, 2, mean, std)
     rows = ArraySpec(x.shape, result_dtype(dy, x, *scale))
     return rows, *(ArraySpec(spec.shape, result_dtype(dy, x)) for spec in scale * 2)
 
@@ -162,6 +172,7 @@ def layer_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     infer=layer_norm_gradient_spec,
     rule=layer_norm_rule,
 )
+@in_single
 def layer_norm_gradient(
     op: Operator, dy: Array, y: Array, mean: Array, std: Array, x: Array, *scale: Array
 ) -> Array | Arrays:
@@ -179,8 +190,7 @@ def layer_norm_gradient(
 
 def statistics_gradient_spec(op: Operator, g: ArraySpec, mean: ArraySpec, std: ArraySpec, x: ArraySpec) -> ArraySpec:
     need_floats(op, (g, mean, std, x))
-    if g.shape != mean.shape:
-        raise misfit(f"{slot(op, 0)} must have the shape {mean.shape}, one number a row, got {described(g)}.")
+    need_statistics(op, x, 0, g, mean, std)
     return ArraySpec(x.shape, result_dtype(g, x))
 
 
@@ -192,6 +202,7 @@ def statistics_gradient_spec(op: Operator, g: ArraySpec, mean: ArraySpec, std: A
     infer=statistics_gradient_spec,
     args=ARGS,
 )
+@in_single
 def layer_norm_mean_gradient(op: Operator, dmean: Array, mean: Array, std: Array, x: Array) -> Array:
     """Gradient of LayerNorm's mean: the same for each of the n elements of a row."""
     rows, columns = matrix_shape(x.shape, op.args.get("axis", 1))
@@ -206,6 +217,7 @@ def layer_norm_mean_gradient(op: Operator, dmean: Array, mean: Array, std: Array
     infer=statistics_gradient_spec,
     args=ARGS,
 )
+@in_single
 def layer_norm_std_gradient(op: Operator, dstd: Array, mean: Array, std: Array, x: Array) -> Array:
     """Gradient of LayerNorm's standard deviation over the n elements of a row."""
     x_hat, _ = standardized(op, x, mean, std)
@@ -225,6 +237,7 @@ def normalize_spec(op: Operator, *xs: ArraySpec) -> ArraySpec:
     infer=normalize_spec,
     args={"axis": -1},
 )
+@in_single
 def normalize(op: Operator, x: Array) -> Array:
     """x divided by its Euclidean norm along `axis` (default: the last)."""
     return x / np.maximum(norms(op, x), TINY)
@@ -243,6 +256,7 @@ def norms(op: Operator, x: Array) -> Array:
     "h = -(∂dx <dy, y> + dy <∂dx, y>) / |x|, y = x / |x|",
     infer=normalize_spec,
 )
+@in_single
 def normalize_gradient(op: Operator, x: Array, dy: Array) -> Array:
     """Gradient of Normalize: the part of dy that is orthogonal to y."""
     norm = norms(op, x)
@@ -267,6 +281,7 @@ def rms_norm_spec(op: Operator, x: ArraySpec, *affine: ArraySpec) -> tuple[Array
     infer=rms_norm_spec,
     args={"axis": 1, "eps": 0.0},
 )
+@in_single
 def rms_norm(op: Operator, x: Array, scale: Array, bias: Array) -> tuple[Array, Array]:
     """Each row divided by the root of its mean square. x: (n, ...) -> y: like x, inv_rms: (n,).
 
@@ -288,6 +303,7 @@ def rms_norm(op: Operator, x: Array, scale: Array, bias: Array) -> tuple[Array, 
     derivative=second_formula("r = inv_rms, x̂ = r x", is_centred=False),
     infer=like_forward("dx: x scale dy inv_rms; dscale: x dy inv_rms; dbias: dy", bias="scale"),
 )
+@in_single
 def rms_norm_gradient(op: Operator, dy: Array, x: Array, scale: Array, inv_rms: Array) -> tuple[Array, Array, Array]:
     x2, column = as_matrix(x, op.args.get("axis", 1)), inv_rms.reshape((-1, 1))
     dy2, x_hat = dy.reshape(x2.shape), x2 * column

@@ -33,7 +33,7 @@ from .channel_norm import (
 from .gradients import Steps, arriving, gradient_of
 from .inference import as_matrix, like_forward, need_shape
 from .normalization import TINY, standardized
-from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, register_gradient
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, in_single, register_gradient
 
 Gather = Callable[[Array], Array]
 """The mean or sum over the elements that share a statistic, which stays with size 1."""
@@ -95,6 +95,7 @@ def layer_norm_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     infer=layer_norm_second_spec,
     rule=layer_norm_gradient_rule,
 )
+@in_single
 def layer_norm_gradient_gradient(op: Operator, dy: Array, mean: Array, std: Array, x: Array, *rest: Array) -> Arrays:
     """Gradients of LayerNormGradient; `scale`, ∂dscale and ∂dbias are there with elementwise_affine."""
     x_hat, sigma = standardized(op, x, mean, std)
@@ -127,6 +128,7 @@ def layer_norm_std_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswe
 
 
 @gradient_of("RMSNormGradient", "dy, x, scale, inv_rms, ∂dx, ∂dscale, ∂dbias -> ∂dy, ∂x, ∂scale")
+@in_single
 def rms_norm_gradient_gradient(
     op: Operator, dy: Array, x: Array, scale: Array, inv_rms: Array, *arrived: Array
 ) -> tuple[Array, Array, Array]:
@@ -161,6 +163,7 @@ def by_channels(op: Operator, x: Array, *vectors: Array) -> list[Array]:
 
 
 @gradient_of("SpatialBNGradient", "x, scale, dy, mean, spread, ∂dx, ∂dscale, ∂dbias -> ∂x, ∂scale, ∂dy")
+@in_single
 def spatial_bn_gradient_gradient(
     op: Operator, x: Array, scale: Array, dy: Array, mean: Array, spread: Array, g_dx: Array, *arrived: Array
 ) -> tuple[Array, Array, Array]:
@@ -180,6 +183,7 @@ def spatial_bn_gradient_gradient(
     "InstanceNormGradient",
     "x, scale, dy, ∂dx, ∂dscale, ∂dbias, mean?, inv_std? -> ∂x, ∂scale, ∂dy",
 )
+@in_single
 def instance_norm_gradient_gradient(
     op: Operator, x: Array, scale: Array, dy: Array, g_dx: Array, g_dscale: Array, g_dbias: Array, *statistics: Array
 ) -> tuple[Array, Array, Array]:
@@ -193,6 +197,7 @@ def instance_norm_gradient_gradient(
 
 
 @gradient_of("GroupNormGradient", "dy, x, scale, mean, inv_std, ∂dx, ∂dscale, ∂dbias -> ∂dy, ∂x, ∂scale")
+@in_single
 def group_norm_gradient_gradient(
     op: Operator, dy: Array, x: Array, scale: Array, mean: Array, inv_std: Array, g_dx: Array, *arrived: Array
 ) -> tuple[Array, Array, Array]:
@@ -213,6 +218,7 @@ def group_norm_gradient_gradient(
 
 
 @gradient_of("LRNGradient", "x, y, dy, ∂dx -> ∂x, ∂y, ∂dy", infer=lrn_spec)
+@in_single
 def lrn_gradient_gradient(op: Operator, x: Array, y: Array, dy: Array, g_dx: Array) -> tuple[Array, Array, Array]:
     scale, beta = lrn_scale(op, x), op.args.get("beta", 0.0)
     slope = 2 * op.args.get("alpha", 0.0) / op.args.get("size", 0)

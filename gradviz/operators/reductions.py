@@ -10,7 +10,7 @@ import numpy as np
 from ..program import Operator
 from .gradients import Steps, by, gradient_of, op_gradient
 from .inference import canonical_axis, like_forward, misfit, need_floats
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, each_of, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, each_of, in_single, operator, register_gradient
 from .shaping import with_zeros
 
 ARGS: dict[str, Any] = {"axes": (), "keepdims": 1}
@@ -89,6 +89,7 @@ def reduce_sum_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
 
 
 @operator("ReduceMean", "x -> y", "y = Σ x / n", "dx = dy / n", infer=float_spec, args=ARGS)
+@in_single
 def reduce_mean(op: Operator, x: Array) -> Array:
     """Mean over `axes`; 0 where there is nothing to average. x: any shape."""
     total = x.sum(axis=reduced_axes(op, x.shape), keepdims=along(op))
@@ -168,6 +169,7 @@ def reduce_l1_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
 
 
 @operator("ReduceL2", "x -> y", "y = √Σ x²", "dx = dy · x / y, 0 where y = 0", infer=float_spec, args=ARGS)
+@in_single
 def reduce_l2(op: Operator, x: Array) -> Array:
     """Euclidean norm over `axes`. x: any shape."""
     return np.sqrt((x * x).sum(axis=reduced_axes(op, x.shape), keepdims=along(op)))
@@ -178,6 +180,7 @@ def reduce_l2(op: Operator, x: Array) -> Array:
     "dy, x, y -> dx",
     "∂dy = Σ ∂dx · x / y, ∂x = dy · ∂dx / y, ∂y = -Σ ∂x · x / y, 0 where y = 0",
 )
+@in_single
 def reduce_l2_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     return spread(op, np.where(y == 0, 0, dy / np.where(y == 0, 1, y)), x) * x
 
@@ -216,6 +219,7 @@ def reduce_l2_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     infer=lambda op, x: (float_spec(op, x),) * 2,
     args=ARGS,
 )
+@in_single
 def moments(op: Operator, x: Array) -> tuple[Array, Array]:
     """Mean and variance (of the n elements, not n - 1) over `axes`. x: any shape."""
     axes = reduced_axes(op, x.shape)
@@ -239,6 +243,7 @@ def moments_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     "∂dmean = Σ ∂dx / n, ∂dvariance = 2 Σ ∂dx (x - mean) / n, ∂x = 2 dvariance · ∂dx / n, ∂mean = -Σ ∂x",
     rule=moments_rule,
 )
+@in_single
 def moments_gradient(op: Operator, dmean: Array, dvariance: Array, x: Array, mean: Array) -> Array:
     """Gradient of Moments; the mean in the variance adds nothing, for deviations from it sum to 0."""
     off = x - spread(op, mean, x)

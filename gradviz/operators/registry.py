@@ -22,7 +22,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, wraps
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -33,6 +33,8 @@ from .arguments import check_arguments
 
 NUMERIC = "biufc"
 """numpy's kinds of dtype that a blob may have: bool, integers, floats, complex."""
+
+HALF = np.dtype(np.float16)
 
 Array = Any
 """A numpy or cupy array. Kernels use numpy's functions, which cupy arrays answer to."""
@@ -340,6 +342,27 @@ def source_of(function: Callable[..., Any]) -> str:
     path: str = code.co_filename
     inside = path.removeprefix(_AROUND).replace(os.sep, "/") if path.startswith(_AROUND) else ""
     return f"{named(path, inside)}:{code.co_firstlineno}"
+
+
+def in_single(kernel: F) -> F:
+    """`kernel`, which computes in float32 where all floating-point arrays that it reads are float16.
+
+    For sums, squares and quotients on the way to a result: they may go beyond float16 where the result does not.
+    """
+
+    @wraps(kernel)
+    def run(op: Operator, *arrays: Array) -> Any:
+        dtypes = [array.dtype for array in arrays]
+        if HALF not in dtypes or any(dtype.kind == "f" and dtype != HALF for dtype in dtypes):
+            return kernel(op, *arrays)
+        made = kernel(op, *[array.astype(np.float32) if array.dtype == HALF else array for array in arrays])
+        return tuple(map(_halved, made)) if type(made) is tuple else _halved(made)
+
+    return cast("F", run)
+
+
+def _halved(array: Array) -> Array:
+    return array.astype(HALF) if array.dtype == np.float32 else array
 
 
 def with_own_results(kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -146,7 +146,7 @@ def slice_spec(op: Operator, x: ArraySpec, *bounds: ArraySpec) -> ArraySpec | No
     if len(bounds) not in (0, 2):
         raise misfit("Slice takes both starts and ends as inputs, or neither.")
     for bound in bounds:
-        need_integers(bound, "starts and ends must be integers (n,)")
+        need_integers(bound, "starts and ends must be integers (n,)", ndim=1)
     if bounds:
         return None
     kept = ranges(op, x.shape)

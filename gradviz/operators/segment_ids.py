@@ -8,7 +8,7 @@ from ..program import Operator, RunError
 from .gradients import Steps, by, gradient_operator
 from .indexing import added_rows, check_indices, need_rows
 from .inference import by_rows, need_floats, need_shape
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, in_single, operator, register_gradient
 from .segments import (
     MEAN,
     SUM,
@@ -42,7 +42,10 @@ def lengths_max(op: Operator, x: Array, lengths: Array) -> Array:
 
 def lengths_max_gradient_spec(op: Operator, y: ArraySpec, dy: ArraySpec, lengths: ArraySpec, x: ArraySpec) -> ArraySpec:
     need_floats(op, (y, dy, lengths, x), (0, 1, 3))
+    need_rows(op, 0, y)
+    need_rows(op, 3, x)
     need_shape("dy", dy, y.shape, "of y")
+    need_shape("x", x, (x.shape[0], *y.shape[1:]))
     need_list(op, lengths, 2, y.shape[0])
     return ArraySpec((x.shape[0], *dy.shape[1:]), dy.dtype)
 
@@ -127,6 +130,7 @@ def check_sorted(ids: Array) -> None:
         )
 
 
+@in_single
 def segment_sum(op: Operator, x: Array, *lists: Array) -> Array:
     """Sums of the rows of each segment. x: (rows, ...), segment_ids: integers (rows,) -> y: (segments, ...).
 
@@ -143,6 +147,7 @@ def segment_sum(op: Operator, x: Array, *lists: Array) -> Array:
     return added_rows(ids, x, segments)
 
 
+@in_single
 def segment_mean(op: Operator, x: Array, *lists: Array) -> Array:
     """Means of the rows of each segment, 0 for no rows; otherwise as the Sum of this kind."""
     total = segment_sum(op, x, *lists)

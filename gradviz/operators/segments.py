@@ -18,8 +18,8 @@ import numpy as np
 from ..program import Gradient, GradientSlice, Operator, RunError
 from .gradients import Steps, by, gradient_name, gradient_operator
 from .indexing import added_rows, check_indices, need_rows
-from .inference import by_rows, described, misfit, need_floats, need_integers, result_dtype, slot
-from .registry import Array, ArraySpec, Gradients, Kernel, Rule, RuleAnswer, operator, register_gradient
+from .inference import by_rows, described, misfit, need_floats, need_integers, need_shape, result_dtype, slot
+from .registry import Array, ArraySpec, Gradients, Kernel, Rule, RuleAnswer, in_single, operator, register_gradient
 
 WEIGHTED: dict[str, Any] = {"grad_on_weights": 0}
 SUM = "yₛ = Σ xᵢ over the rows i of segment s", "dxᵢ = dy[s(i)]", "∂dyₛ = Σ ∂dxᵢ over the rows i of segment s"
@@ -110,6 +110,7 @@ def lengths_spec(op: Operator, x: ArraySpec, *lists: ArraySpec) -> ArraySpec:
     return ArraySpec((lists[-1].shape[0], *x.shape[1:]), x.dtype)
 
 
+@in_single
 def lengths_sum(op: Operator, x: Array, *lists: Array) -> Array:
     """Sums of rows that follow each other. x: (rows, ...), lengths: integers (segments,) -> y: (segments, ...).
 
@@ -120,6 +121,7 @@ def lengths_sum(op: Operator, x: Array, *lists: Array) -> Array:
     return added_rows(segments_of(lengths, x.shape[0]), x, lengths.shape[0])
 
 
+@in_single
 def lengths_mean(op: Operator, x: Array, *lists: Array) -> Array:
     """Means of rows that follow each other, 0 for no rows; otherwise as the Sum of this kind."""
     return averaged(lengths_sum(op, x, *lists), lists[-1])
@@ -184,6 +186,7 @@ def weighted_spec(op: Operator, x: ArraySpec, weights: ArraySpec, *lists: ArrayS
     return ArraySpec((lists[-1].shape[0], *x.shape[1:]), result_dtype(x, weights))
 
 
+@in_single
 def lengths_weighted_sum(op: Operator, x: Array, weights: Array, *lists: Array) -> Array:
     """LengthsSum of rows times their weights. x: (rows, ...), weights: (rows,) -> y: (segments, ...).
 
@@ -199,6 +202,7 @@ def weighted_gradient_spec(
     op: Operator, weights: ArraySpec, dy: ArraySpec, lengths: ArraySpec, *_: ArraySpec
 ) -> ArraySpec:
     need_floats(op, (weights, dy), (0, 1))
+    need_shape("weights", weights, weights.shape[:1])
     dx = lengths_gradient_spec(op, dy, lengths, weights)
     return ArraySpec(dx.shape, result_dtype(weights, dy))
 
@@ -214,6 +218,8 @@ def weights_gradient_spec(
 ) -> tuple[ArraySpec, ArraySpec]:
     need_floats(op, (weights, dy, lengths, x), (3,))
     dx = weighted_gradient_spec(op, weights, dy, lengths)
+    for numbers in indices:
+        need_list(op, numbers, 4, weights.shape[0])
     if x.shape[1:] != dy.shape[1:]:
         raise misfit(f"rows of dy {dy.shape} and of x {x.shape} must have one shape.")
     return dx, ArraySpec(weights.shape, result_dtype(dy, x))

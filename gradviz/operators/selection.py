@@ -8,10 +8,11 @@ import numpy as np
 from ..program import Operator, RunError
 from .arguments import bad_argument
 from .gradients import by, gradient_of, op_gradient
-from .indexing import check_indices
+from .indexing import check_indices, need_rows
 from .inference import canonical_axis, described, misfit, need_floats, need_integers
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, operator
 
+AS_BOOL = "Convert it before feeding: array.astype(bool)."
 INT64 = np.dtype(np.int64)
 
 
@@ -70,11 +71,18 @@ def top_k(op: Operator, x: Array, k: Array | None = None) -> Arrays:
 
 def top_gradient_spec(op: Operator, dvalues: ArraySpec, indices: ArraySpec, x: ArraySpec) -> ArraySpec:
     need_floats(op, (dvalues, indices, x), (0, 2))
+    need_integers(indices, "indices must be integers")
     axis = canonical_axis(op.args.get("axis", -1), x.shape)
-    wanted = resized(x.shape, axis, indices.shape[axis])
+    wanted = resized(x.shape, axis, indices.shape[axis] if len(indices.shape) == len(x.shape) else 0)
     if not dvalues.shape == indices.shape == wanted:
         raise misfit(f"dvalues {described(dvalues)} and indices {described(indices)} must have the shape {wanted}.")
     return ArraySpec(x.shape, dvalues.dtype)
+
+
+def check_places(op: Operator, indices: Array, size: int) -> None:
+    """Raise unless `indices` are places of `size` elements, or below 0 where there was nothing left to pick."""
+    if size:
+        check_indices(op, 1, np.maximum(indices, 0), size)
 
 
 def top_k_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
@@ -87,6 +95,7 @@ def top_k_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 def top_k_gradient(op: Operator, dvalues: Array, indices: Array, x: Array) -> Array:
     axis = canonical_axis(op.args.get("axis", -1), x.shape)
     size = x.shape[axis]
+    check_places(op, indices, size)
     lead = np.moveaxis(x, axis, -1).shape[:-1]
     dx = np.zeros_like(x, dtype=dvalues.dtype, shape=(prod(lead), size))
     picked = (prod(lead), indices.shape[axis])
@@ -110,6 +119,7 @@ def top_second_spec(op: Operator, dvalues: ArraySpec, indices: ArraySpec, g_dx: 
 def top_k_gradient_gradient(op: Operator, dvalues: Array, indices: Array, g_dx: Array) -> Array:
     """Gradient of TopKGradient; 0 where there was nothing left to pick."""
     axis = canonical_axis(op.args.get("axis", -1), g_dx.shape)
+    check_places(op, indices, g_dx.shape[axis])
     missing = [(0, 0)] * g_dx.ndim
     missing[axis] = 0, max(indices.shape[axis] - g_dx.shape[axis], 0)
     there = indices[(slice(None),) * axis + (slice(0, g_dx.shape[axis]),)]
@@ -208,7 +218,7 @@ def mask_spec(op: Operator, x: ArraySpec, mask: ArraySpec) -> tuple[None, ...]:
     if mask.dtype != np.bool_ or mask.shape != x.shape[:1] or not x.shape:
         raise misfit(
             f"mask must be bool {x.shape[:1]}, one for each row of x {x.shape}; got {described(mask)}.",
-            "Convert it before feeding: array.astype(bool).",
+            AS_BOOL,
         )
     return (None,) * len(op.outputs)
 
@@ -221,6 +231,9 @@ def boolean_mask(op: Operator, x: Array, mask: Array) -> Array | tuple[Array, Ar
 
 def mask_gradient_spec(op: Operator, mask: ArraySpec, dy: ArraySpec) -> ArraySpec:
     need_floats(op, (mask, dy), (1,))
+    need_rows(op, 1, dy)
+    if mask.dtype != np.bool_ or len(mask.shape) != 1:
+        raise misfit(f"mask must be bool (n,), got {described(mask)}.", AS_BOOL)
     return ArraySpec((*mask.shape, *dy.shape[1:]), dy.dtype)
 
 
@@ -238,6 +251,8 @@ def boolean_mask_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     second=by("", "∂dx, mask -> ∂dy"),
 )
 def boolean_mask_gradient(op: Operator, mask: Array, dy: Array) -> Array:
+    if mask.sum() != dy.shape[0]:
+        raise misfit(f"dy must have one row for each of the {int(mask.sum())} that pass, it has {dy.shape[0]}.")
     dx = np.zeros_like(dy, shape=(*mask.shape, *dy.shape[1:]))
     dx[mask] = dy
     return dx

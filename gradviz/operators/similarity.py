@@ -5,7 +5,7 @@ import numpy as np
 from ..program import Operator
 from .gradients import Steps, gradient_of
 from .inference import by_rows, like_forward, need_floats, same_shape
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, in_single, operator, register_gradient
 
 FLOOR = 1e-12
 """Squared lengths below this count as this much, so that the angle with a vector of zeros is defined."""
@@ -39,6 +39,7 @@ def distance_spec(op: Operator, x: ArraySpec, y: ArraySpec) -> ArraySpec:
     "dxᵢⱼ = ddistanceᵢ (xᵢⱼ - yᵢⱼ), dy = -dx",
     infer=distance_spec,
 )
+@in_single
 def squared_l2_distance(op: Operator, x: Array, y: Array) -> Array:
     """Half the squared Euclidean distance of each row of x to that of y. x, y: (n, ...) -> (n,)."""
     difference = x - y
@@ -65,6 +66,7 @@ def squared_l2_distance_gradient_rule(op: Operator, g_output: Gradients) -> Rule
 
 
 @operator("DotProduct", "x, y -> z", "zᵢ = Σⱼ xᵢⱼ · yᵢⱼ", "dxᵢⱼ = dzᵢ · yᵢⱼ, dyᵢⱼ = dzᵢ · xᵢⱼ", infer=distance_spec)
+@in_single
 def dot_product(op: Operator, x: Array, y: Array) -> Array:
     """Inner product of each row of x with that of y. x, y: (n, ...) -> (n,)."""
     return inner(x, y)
@@ -88,6 +90,7 @@ def dot_product_gradient(op: Operator, x: Array, y: Array, dz: Array) -> tuple[A
     "dxᵢ = dzᵢ (yᵢ / (|xᵢ| |yᵢ|) - zᵢ xᵢ / |xᵢ|²), dy likewise; |xᵢ| < 10⁻⁶ counts as 10⁻⁶, a constant",
     infer=distance_spec,
 )
+@in_single
 def cosine_similarity(op: Operator, x: Array, y: Array) -> Array:
     """Cosine of the angle between each row of x and that of y. x, y: (n, ...) -> (n,). 0 with a row of zeros."""
     return inner(x, y) / (length(x) * length(y))
@@ -114,6 +117,7 @@ def inverse_square(x: Array) -> Array:
     "∂y likewise, with z = <x, y> c, c = 1 / (|x| |y|), p = c <∂dx, y> + c <x, ∂dy>, "
     "q = <∂dx, x> / |x|², r = <∂dy, y> / |y|²; where |x| or |y| counts as a constant, 1 / |x|² or 1 / |y|² counts as 0",
 )
+@in_single
 def cosine_similarity_gradient(op: Operator, x: Array, y: Array, dz: Array) -> tuple[Array, Array]:
     x_length, y_length = length(x), length(y)
     z = inner(x, y) / (x_length * y_length)
@@ -156,6 +160,7 @@ def l1_distance_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 
 
 @gradient_of("CosineSimilarityGradient", "x, y, dz, ∂dx, ∂dy -> ∂x, ∂y, ∂dz")
+@in_single
 def cosine_similarity_gradient_gradient(
     op: Operator, x: Array, y: Array, dz: Array, g_dx: Array, g_dy: Array
 ) -> tuple[Array, Array, Array]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..program import Operator
 from .gradients import Steps, pointwise
-from .registry import Array
+from .registry import HALF, Array, in_single
 
 FAR = 1e3
 """From here on, up or down, what bends Swish, Mish and Gelu is 0 in every dtype: they are straight lines."""
@@ -96,6 +96,7 @@ pointwise(
 FAST_SCALE, FAST_CUBIC, FAST_FAR = sqrt(2 / pi), 0.044715, 40.0
 
 
+@in_single
 def gelu(op: Operator, x: Array) -> Array:
     if not op.args.get("fast_gelu", 0):
         return np.maximum(x, -FAR) * normal_cdf(x)
@@ -103,6 +104,7 @@ def gelu(op: Operator, x: Array) -> Array:
     return 0.5 * np.maximum(x, -FAST_FAR) * (1 + np.tanh(FAST_SCALE * near * (1 + FAST_CUBIC * near * near)))
 
 
+@in_single
 def gelu_gradient(op: Operator, dy: Array, x: Array) -> Array:
     if not op.args.get("fast_gelu", 0):
         return dy * (normal_cdf(x) + bounded(x) * normal_density(x))
@@ -147,11 +149,13 @@ def odds(op: Operator, x: Array) -> tuple[Array, Array]:
     return p, 1 - p
 
 
+@in_single
 def logit(op: Operator, x: Array) -> Array:
     p, q = odds(op, x)
     return np.log(p / q)
 
 
+@in_single
 def logit_gradient(op: Operator, x: Array, dy: Array) -> Array:
     p, q = odds(op, x)
     return np.where(x == p, dy / (p * q), 0)
@@ -196,10 +200,12 @@ ERF_END = 6.0
 
 
 def erf(x: Array) -> Array:
-    """Error function of each element, within 2e-16 of it in float64.
+    """Error function of each element, within 2e-16 of it in float64; of float16 computed in float32.
 
     Source: W. J. Cody, Rational Chebyshev approximations for the error function, Math. Comp. 23 (1969), 631-637.
     """
+    if x.dtype == HALF:  # the polynomials go beyond it
+        return erf(x.astype(np.float32)).astype(HALF)
     size = np.minimum(np.abs(x), ERF_END)
     squared = size * size
     inside = np.minimum(squared, 0.25)

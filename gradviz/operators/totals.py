@@ -11,7 +11,7 @@ from .gradients import Steps, gradient_of, op_gradient
 from .inference import canonical_axis, described, like_forward, misfit, need_floats, result_dtype, slot
 from .reductions import ARGS as REDUCED
 from .reductions import along, float_spec, reduced_axes, spread
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, each_of, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, each_of, in_single, operator, register_gradient
 
 ARGS: dict[str, Any] = {"average": 0}
 
@@ -35,6 +35,7 @@ def total_gradient_spec(op: Operator, x: ArraySpec, dy: ArraySpec) -> ArraySpec:
 
 
 @operator("AveragedLoss", "x -> loss", "loss = Σᵢ xᵢ / n", "dxᵢ = dloss / n", infer=total_spec)
+@in_single
 def averaged_loss(op: Operator, x: Array) -> Array:
     """Mean of all n elements of x, of shape (); 0 where x is empty."""
     return x.sum() / max(x.size, 1)
@@ -46,6 +47,7 @@ def averaged_loss_gradient(op: Operator, x: Array, dloss: Array) -> Array:
 
 
 @operator("SumElements", "x -> y", "y = Σᵢ xᵢ", "dxᵢ = dy", infer=total_spec, args=ARGS)
+@in_single
 def sum_elements(op: Operator, x: Array) -> Array:
     """Sum of all elements of x, of shape (); their mean with average=1."""
     return x.sum() / divisor(op, x)
@@ -57,6 +59,7 @@ def sum_elements_gradient(op: Operator, x: Array, dy: Array) -> Array:
 
 
 @operator("SumSqrElements", "x -> y", "y = Σᵢ xᵢ²", "dxᵢ = 2 dy · xᵢ", infer=total_spec, args=ARGS)
+@in_single
 def sum_sqr_elements(op: Operator, x: Array) -> Array:
     """Sum of the squares of all elements of x, of shape (); their mean with average=1."""
     return (x * x).sum() / divisor(op, x)
@@ -89,6 +92,7 @@ def norm_spec(op: Operator, x: ArraySpec) -> ArraySpec:
     infer=norm_spec,
     args={"p": 2, "average": 0},
 )
+@in_single
 def lp_norm(op: Operator, x: Array) -> Array:
     """Sum of the magnitudes (p=1) or squares (p=2, the default; no root is taken) of all elements, of shape (1,).
 
@@ -104,6 +108,7 @@ def lp_norm(op: Operator, x: Array) -> Array:
     "∂dy = Σᵢ ∂dxᵢ · sign xᵢ for p = 1; for p = 2 ∂dy = 2 Σᵢ ∂dxᵢ · xᵢ, ∂xᵢ = 2 dy · ∂dxᵢ",
     infer=total_gradient_spec,
 )
+@in_single
 def lp_norm_gradient(op: Operator, x: Array, dy: Array) -> Array:
     slope = np.sign(x) if norm_power(op) == 1 else 2 * x
     return slope * (dy.reshape(()) / divisor(op, x))
@@ -139,6 +144,7 @@ def cumsum_spec(op: Operator, x: ArraySpec) -> ArraySpec:
     infer=cumsum_spec,
     args={"axis": 0, "reverse": 0},
 )
+@in_single
 def cumsum(op: Operator, x: Array) -> Array:
     """Sums of all elements up to each one along `axis`, with reverse=1 of all from it on, in the dtype of x."""
     axis = canonical_axis(op.args.get("axis", 0), x.shape)
@@ -154,6 +160,7 @@ def cumsum_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 
 
 @operator("ReduceProd", "x -> y", "y = Π x", "dxᵢ = dy · Π xⱼ for j ≠ i", infer=float_spec, args=REDUCED)
+@in_single
 def reduce_prod(op: Operator, x: Array) -> Array:
     """Product over `axes`; 1 where there is nothing to multiply. x: any shape."""
     return x.prod(axis=reduced_axes(op, x.shape), keepdims=along(op))
@@ -175,6 +182,7 @@ def others(op: Operator, x: Array) -> tuple[Array, Array, Array, Array]:
     "∂dy = Σᵢ ∂dxᵢ Π xⱼ for j ≠ i, ∂xₖ = dy Σᵢ ∂dxᵢ Π xⱼ for i ≠ k and j ≠ i, k",
     infer=like_forward("dy x"),
 )
+@in_single
 def reduce_prod_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     """Gradient of ReduceProd, also where a factor is 0: then only one that is the only 0 gets any."""
     without, _, _, _ = others(op, x)
@@ -182,6 +190,7 @@ def reduce_prod_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
 
 
 @gradient_of("ReduceProdGradient", "dy, x, ∂dx -> ∂dy, ∂x", infer=like_forward("∂dy: x ∂dx; ∂x: dy x ∂dx"))
+@in_single
 def reduce_prod_gradient_gradient(op: Operator, dy: Array, x: Array, g: Array) -> tuple[Array, Array]:
     """Gradients of ReduceProdGradient: products of all factors but two, of which both may be 0."""
     axes = reduced_axes(op, x.shape)

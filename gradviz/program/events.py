@@ -11,7 +11,7 @@ import msgspec
 
 from .code_line import CodeLine
 from .errors import GradvizError
-from .net import nested_to_dict, with_nets
+from .net import shown_argument, with_nets
 from .operator import Gradient, GradientSlice, Operator
 
 __all__ = [
@@ -390,7 +390,7 @@ def stopped(error: GradvizError, events: Iterable[Event]) -> Failed:
 
 def to_dict(event: Event) -> dict[str, Any]:
     """The event's own fields as plain data, with its name under ``"event"``."""
-    data: dict[str, Any] = msgspec.to_builtins(event, enc_hook=nested_to_dict)
+    data: dict[str, Any] = msgspec.to_builtins(event, enc_hook=shown_argument)
     return data
 
 

@@ -1,14 +1,15 @@
 """NetDef: a named list of operators, its JSON form both ways, and its text in SSA."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
 import msgspec
+import numpy as np
 
 from .code_line import Calls
-from .errors import GradvizError, NetError
+from .errors import GradvizError, NetError, shorten
 from .operator import Operator, check_operator
 
 VERSION = 1
@@ -96,18 +97,34 @@ class NetDef:
         net.copies = document.copies
         return net
 
-    def to_dict(self) -> dict[str, Any]:
-        """The net as plain dicts, lists, strings and numbers; fields at their default are left out."""
-        data: dict[str, Any] = msgspec.to_builtins(
-            _Document(
-                self.ops,
-                external_inputs=self.external_inputs,
-                external_outputs=self.external_outputs,
-                copies=self.copies,
-            ),
-            enc_hook=nested_to_dict,
+    def to_dict(self, write: Callable[[object], Any] | None = None) -> dict[str, Any]:
+        """The net as plain dicts, lists, strings and numbers; fields at their default are left out.
+
+        Args:
+            write: what makes plain data of an argument that is none; None: `plain_argument`.
+
+        Raises:
+            NetError: ``bad_argument``, an argument that a net cannot be written down with.
+        """
+        document = _Document(
+            self.ops,
+            external_inputs=self.external_inputs,
+            external_outputs=self.external_outputs,
+            copies=self.copies,
         )
+        data: dict[str, Any] = msgspec.to_builtins(document, enc_hook=write or self._written)
         return {"name": self.name, **data}
+
+    def _written(self, value: object) -> Any:
+        """`plain_argument`; of what cannot be written down the error names the operator."""
+        try:
+            return plain_argument(value)
+        except NetError as error:
+            if error.operator_index is not None:
+                raise
+            at = next(at for at, op in enumerate(self.ops) if any(_holds(own, value) for own in op.args.values()))
+            message = f"Operator #{at} {self.ops[at]}: {error.message}"
+            raise error.retold(message, operator_index=at, blobs=self.ops[at].outputs) from None
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
@@ -217,11 +234,36 @@ def _describes(value: object) -> bool:
     return isinstance(value, Mapping) and "ops" in value
 
 
-def nested_to_dict(value: object) -> dict[str, Any]:
-    """A nested net among an operator's arguments as plain data: what msgspec asks for where it does not know itself."""
+def plain_argument(value: object) -> Any:
+    """An operator's argument, or a part of one, as plain data: what msgspec asks for where it does not know itself.
+
+    Nested nets, and numbers and arrays of numpy; anything else raises NetError ``bad_argument``.
+    """
     if isinstance(value, NetDef):
         return value.to_dict()
-    raise NotImplementedError
+    if isinstance(value, np.generic | np.ndarray) and value.dtype.kind in "biuf":
+        return value.tolist()
+    raise NetError(
+        f"The argument {shorten(repr(value))} cannot be written down.",
+        kind="bad_argument",
+        ways_out=["Arguments are numbers, text, lists of these, and nets."],
+    )
+
+
+def shown_argument(value: object) -> Any:
+    """The same to look at: what cannot be written down is told as text."""
+    if isinstance(value, NetDef):
+        return value.to_dict(shown_argument)
+    try:
+        return plain_argument(value)
+    except NetError:
+        return shorten(repr(value))
+
+
+def _holds(own: object, value: object) -> bool:
+    """Whether an argument is `value`, or has it somewhere in its lists."""
+    parts = own.values() if isinstance(own, Mapping) else own if isinstance(own, list | tuple) else ()
+    return own is value or any(_holds(part, value) for part in parts)
 
 
 def _check_version(version: object) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
 import msgspec
+import numpy as np
 
 from .errors import NetError, shorten
 
@@ -115,6 +116,11 @@ class Operator(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, forbid
             msgspec.structs.force_setattr(self, "inputs", as_names(self.inputs))
         if type(self.outputs) is not list:
             msgspec.structs.force_setattr(self, "outputs", as_names(self.outputs))
+        for value in self.args.values():
+            if type(value) not in _PLAIN and _plain(value) is not value:
+                args = {name: _plain(value) for name, value in self.args.items()}
+                msgspec.structs.force_setattr(self, "args", args)
+                break
         if self.device is not None and type(self.device) is not Device:
             msgspec.structs.force_setattr(self, "device", Device.parse(self.device))
 
@@ -124,6 +130,19 @@ class Operator(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, forbid
 
     def __str__(self) -> str:
         return f"{', '.join(self.outputs)} = {self.type}({', '.join(self.inputs)})"
+
+
+_PLAIN = frozenset((bool, int, float, str))
+"""Of these types arguments are mostly: they stay as they are."""
+
+
+def _plain(value: Any) -> Any:
+    """An argument, numbers of numpy in it as those of Python."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if type(value) in (list, tuple) and not _PLAIN.issuperset(map(type, value)):
+        return type(value)([_plain(item) for item in value])
+    return value
 
 
 def check_name(name: object, what: str, operator_index: int | None = None) -> None:

@@ -82,10 +82,13 @@ def device_of(array: Array) -> Device:
 
 
 def copied(array: Array, device: Device | None = None) -> Array:
-    """A copy of a numpy or CuPy array on `device`, None: where it lies; on the CPU a read-only one."""
+    """A copy of a numpy or CuPy array on `device`, None: where it lies; on the CPU a read-only one.
+
+    Its bytes are in the order of this machine, as those of all that is computed from it.
+    """
     device = device or device_of(array)
     if device == CPU:
-        copy = array.get() if is_on_gpu(array) else np.array(array, order="C")
+        copy = array.get() if is_on_gpu(array) else np.array(array, array.dtype.newbyteorder("="), order="C")
         return guarded(copy)
     import cupy
 

@@ -79,7 +79,7 @@ class Workspace:
         wanted = Device.parse(device)
         try:
             array = self._values[name]
-        except KeyError:
+        except (KeyError, TypeError):
             raise self._missing(name) from None
         return guarded(array if wanted is None else moved(array, available(wanted)))
 
@@ -109,6 +109,12 @@ class Workspace:
 
     def run_operator(self, op: Operator) -> None:
         """Run one operator at once. Raises RunError like `run`, with operator index 0."""
+        if not isinstance(op, Operator):
+            raise RunError(
+                f"run_operator takes an operator, not {shorten(repr(op))}.",
+                kind="bad_argument",
+                ways_out=['gradviz.Operator("Tanh", ["x"], ["y"]) makes one.', "ws.run(net) runs a whole net."],
+            )
         check_operator(op)
         values, changes = self._now()
         execute(plan([op], values, self.device).steps, values)

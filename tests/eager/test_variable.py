@@ -331,3 +331,24 @@ def test_what_type_checkers_read_of_a_variable_is_what_is_installed() -> None:
     for name in [name for name in declared if name != "T" and not name.startswith("__")]:
         parameters = [argument.arg for argument in declared[name].args[1:]]
         assert [*signature(INSTALLED[name]).parameters][1 : len(parameters) + 1] == parameters, name
+
+
+@pytest.mark.parametrize(
+    "index",
+    [np.array([True, False, False]), [True], (slice(None), np.array([True, False])), (..., np.array([True, False]))],
+)
+def test_a_mask_of_another_length_is_refused_as_numpy_refuses_it(index: Any) -> None:
+    x = np.ones((2, 3))
+    with pytest.raises(IndexError):
+        x[index]
+    with pytest.raises(RunError, match=r"a mask of shape .* does not fit its dimensions") as caught:
+        Variable(x)[index]
+    assert caught.value.kind == "shape_mismatch"
+
+
+def test_numbers_whose_bytes_are_in_the_other_order_are_differentiated_as_any() -> None:
+    for dtype in (">f8", "<f8", ">f4"):
+        x = Variable(np.array([1.0, -2.0, 3.0], dtype))
+        assert x.dtype.isnative
+        functions.sum(functions.relu(x) * x).backward()
+        np.testing.assert_array_equal(x.grad, [2, 0, 6])

@@ -95,6 +95,16 @@ def test_inputs_that_tie_share_the_gradient(type: str) -> None:
     np.testing.assert_array_equal(workspace[gradients["y"]], [2, 0])
 
 
+@pytest.mark.parametrize("type", ["Max", "Min"])
+def test_integers_among_floats_take_their_part_of_an_extreme(type: str) -> None:
+    net = Net("n")
+    net.add(type, ["x", "n"], "z")
+    gradients = net.add_gradient_operators({"z": "dz"})
+    workspace = run(net, x=[1.0, 2.0, 3.0], n=[2, 2, 2], dz=[6.0, 6.0, 6.0])
+    expected = [0, 3, 6] if type == "Max" else [6, 3, 0]
+    np.testing.assert_array_equal(workspace[gradients["x"]], expected)
+
+
 @pytest.mark.parametrize(
     ("type", "args", "corner", "slope"),
     [
@@ -189,6 +199,61 @@ MISFITS: list[tuple[str, list[Any], dict[str, Any], list[str], str, str]] = [
     ("Mod", [np.zeros(3, int)], {}, ["y"], "bad_argument", "other than 0"),
     ("SquareRootDivide", [np.zeros((3, 4)), np.zeros(4)], {}, ["y"], "shape_mismatch", "one number a row"),
     ("LeakyRelu", [np.zeros(3)], {"alpha": -0.1}, ["y"], "bad_argument", "must not be negative"),
+    ("Selu", [np.zeros(3)], {"scale": -1.0}, ["y"], "bad_argument", "scale=-1.0 must not be negative"),
+    ("Selu", [np.zeros(3)], {"alpha": np.nan}, ["y"], "bad_argument", "alpha=nan must not be negative"),
+    ("Sub", [np.zeros(3, bool), np.ones(3, bool)], {}, ["y"], "shape_mismatch", "truth values have no difference"),
+    ("LRN", [np.zeros((1, 3, 2, 2))], {"size": -3}, ["y"], "shape_mismatch", "odd number of channels"),
+    ("Einsum", [np.zeros((3, 1))], {"equation": "ii"}, ["y"], "shape_mismatch", "several sizes by one letter"),
+    ("Slice", [np.zeros(3), np.array(1), np.array(2)], {}, ["y"], "shape_mismatch", "integers (n,), got int64 ()"),
+    ("SparseToDense", [np.zeros(0, int), np.zeros(0)], {"output_first_dim": -3}, ["y"], "bad_argument", "negative"),
+    ("SoftmaxWithLoss", [np.zeros((2, 0))] * 2, {"label_prob": 1}, ["p", "l"], "bad_value", "they sum to 0"),
+    (
+        "SoftmaxWithLossGradient",
+        [np.zeros((1, 2)), np.zeros(1, int), np.zeros((1, 2), bool), np.array(1.0)],
+        {},
+        ["dx"],
+        "shape_mismatch",
+        "p must be floating-point",
+    ),
+    ("TopKGradient", [np.zeros(2), np.array(1), np.zeros(3)], {}, ["dx"], "shape_mismatch", "indices int64 ()"),
+    ("TopKGradient", [np.zeros(2), np.array([0, 3]), np.zeros(3)], {}, ["dx"], "bad_value", "index 3 at position 1"),
+    ("TopKGradientGradient", [np.zeros(2), np.zeros(2), np.zeros(3)], {}, ["y"], "shape_mismatch", "be integers"),
+    ("BooleanMaskGradient", [np.zeros(3), np.zeros(2)], {}, ["dx"], "shape_mismatch", "mask must be bool (n,)"),
+    ("BooleanMaskGradient", [np.ones(3, bool), np.zeros(1)], {}, ["dx"], "shape_mismatch", "each of the 3 that pass"),
+    (
+        "LayerNormGradient",
+        [np.zeros((2, 3))] * 2 + [np.zeros((3, 1))] * 2 + [np.zeros((2, 3))],
+        {},
+        ["dx"],
+        "shape_mismatch",
+        "mean must have the shape (2, 1)",
+    ),
+    ("LayerNormStdGradient", [np.zeros((1, 1))] * 3 + [np.zeros((2, 3))], {}, ["dx"], "shape_mismatch", "(2, 1)"),
+    (
+        "SpatialBNGradient",
+        [np.zeros((2, 3, 1)), np.zeros(3), np.zeros((2, 3, 1)), np.zeros(0), np.zeros(3)],
+        {},
+        ["a", "b", "c"],
+        "shape_mismatch",
+        "mean must have the shape (3,)",
+    ),
+    ("WeightedSumGradient", [np.zeros(3), np.zeros(3), np.zeros(1)], {}, ["a", "b"], "shape_mismatch", "1 outputs"),
+    (
+        "LengthsMaxWithMainInputAndForwardOutputGradient",
+        [np.array(1.0)] * 2 + [np.ones(1, int), np.ones(1)],
+        {},
+        ["dx"],
+        "shape_mismatch",
+        "must have rows",
+    ),
+    (
+        "LengthsIndicesInGradientSumGradient",
+        [np.array(1.0), np.ones(1, int), np.ones(1)],
+        {},
+        ["dx"],
+        "shape_mismatch",
+        "dy must have 1 rows",
+    ),
     ("PRelu", [np.zeros((2, 3)), np.zeros(2)], {}, ["y"], "shape_mismatch", "one a channel of x (2, 3)"),
     ("Max", [np.zeros((2, 3)), np.zeros(3)], {}, ["y"], "shape_mismatch", "all must have one shape"),
     ("WeightedSum", [np.zeros(3), np.zeros(3)], {}, ["y"], "shape_mismatch", "a weight has one element"),
@@ -206,6 +271,9 @@ MISFITS: list[tuple[str, list[Any], dict[str, Any], list[str], str, str]] = [
     ("UniformFill", [np.zeros(3), np.zeros(2)], {}, ["y"], "shape_mismatch", "min must have one element"),
     ("Range", [np.array(3), np.array(3.0)], {}, ["y"], "shape_mismatch", "one dtype"),
     ("Range", [np.array(0), np.array(3), np.array(0)], {}, ["y"], "bad_value", "steps of 0"),
+    ("Range", [np.array(np.inf)], {}, ["y"], "bad_value", "A range of inf is too long for an array"),
+    ("Range", [np.array(0.0), np.array(1e300)], {}, ["y"], "bad_value", "A range of 0.0, 1e+300 is too long"),
+    ("Range", [np.array(1j)], {}, ["y"], "shape_mismatch", "real numbers"),
     ("NanCheck", [np.array([1.0, np.nan, np.inf])], {}, ["y"], "bad_value", "x0 has 2 elements"),
 ]
 

@@ -111,3 +111,48 @@ def test_gradients_of_gradients_do_not_carry_them(schedule):
     x.cleargrad()
     slope.sum().backward(schedule=schedule)
     np.testing.assert_allclose(x.grad, np.hstack([2 * X[:, :1], 6 * X[:, 1:] ** 2]))
+
+
+def reduced(**args):
+    net = Net("n")
+    net.add("ReduceSum", ["x"], "y", **args)
+    return net
+
+
+@pytest.mark.parametrize(
+    "args", [{"axes": [np.int64(1)]}, {"axes": (1,), "keepdims": np.int32(0)}, {"keepdims": np.True_}]
+)
+def test_numbers_of_numpy_among_arguments_are_those_of_python(args, tmp_path):
+    net, ws = reduced(**args), fed()
+    assert all(type(value) in (int, bool, list, tuple) for value in net.ops[0].args.values())
+    net.save(tmp_path / "net.json")
+    ws.run(net)
+    expected = ws["y"]
+    ws.run(Net.load(tmp_path / "net.json"))
+    np.testing.assert_array_equal(ws["y"], expected)
+    gradviz.debug(net, ["y"], workspace=fed()).save(tmp_path / "n.gradviz.json")
+    assert gradviz.load(tmp_path / "n.gradviz.json").run_to("x_grad").g_input == ["x_grad"]
+
+
+class Thing:
+    def __repr__(self):
+        return "a thing"
+
+
+@pytest.mark.parametrize(
+    ("argument", "told"), [(np.ones(2), "[1.0, 1.0]"), (Thing(), "a thing"), ([Thing()], "a thing")]
+)
+def test_a_recording_shows_arguments_that_are_no_data(argument, told, tmp_path):
+    gradviz.register_kernel("OfAThing")(lambda op, x: 2 * x)
+    gradviz.register_gradient("OfAThing")(lambda op, g: (Operator("OfAThing", [g[0]], ["x_grad"], op.args), ["x_grad"]))
+    net = Net("n", [Operator("Tanh", ["x"], ["x"]), Operator("OfAThing", ["x"], ["y"], {"thing": argument})])
+    session = gradviz.debug(net, ["y"], workspace=fed())
+    session.save(tmp_path / "n.gradviz.json")
+    assert told in str(gradviz.load(tmp_path / "n.gradviz.json").trace().forward[1].args["thing"])
+    if told == "a thing":
+        with pytest.raises(NetError, match=r"^Operator #1 y = OfAThing\(x\): The argument 'a thing'") as caught:
+            net.save(tmp_path / "net.json")
+        assert (caught.value.kind, caught.value.operator_index) == ("bad_argument", 1)
+        assert not (tmp_path / "net.json").exists()
+    else:
+        assert net.to_dict()["ops"][1]["args"] == {"thing": [1.0, 1.0]}

@@ -315,3 +315,21 @@ def test_a_kernel_may_feed_the_workspace_that_it_runs_in(own_types):
     register_kernel("Note")(lambda op, x: ws.feed("noted", x) or x + 1)
     ws.run(Net("notes", [Operator("Note", ["x"], ["y"])]))
     assert (ws["noted"], ws["y"]) == (1.0, 2.0)
+
+
+def test_bytes_in_the_other_order_are_brought_into_that_of_the_machine() -> None:
+    ws = Workspace()
+    ws.feed("x", np.array([1.0, 2.0], ">f4"))
+    assert ws["x"].dtype == np.float32
+    assert ws["x"].dtype.isnative
+    np.testing.assert_array_equal(ws["x"], [1, 2])
+
+
+def test_what_is_no_name_and_no_operator_is_told() -> None:
+    ws = Workspace()
+    with pytest.raises(RunError, match=r"no blob \"?\['y'\]") as caught:
+        ws.fetch(["y"])  # type: ignore[arg-type]
+    assert caught.value.kind == "undefined_blob"
+    with pytest.raises(RunError, match="takes an operator, not None") as caught:
+        ws.run_operator(None)  # type: ignore[arg-type]
+    assert caught.value.kind == "bad_argument"

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ...program import GradvizError
 from ...program.events import AnyEvent, EnteredSubnet, Event, LeftSubnet, Ran, completed
-from ...program.net import nested_to_dict
+from ...program.net import shown_argument
 from .bounds import LARGEST, TraceError
 from .check import check_outline
 from .schema import FORMAT, VERSION, Trace
@@ -88,7 +88,7 @@ class Repeated(NamedTuple):
 def encode_packed(outline: Trace, events: Sequence[Event], repeated: Repeated | None = None) -> bytes:
     """A large recording as JSON, UTF-8; `outline` is its document without lines and events, `repeated` go on behind
     `events`."""
-    encoder = msgspec.msgpack.Encoder(enc_hook=nested_to_dict)
+    encoder = msgspec.msgpack.Encoder(enc_hook=shown_argument)
     packed = b64encode(compress(encoder.encode((outline, _in_columns(events, repeated))), 1)).decode()
     header = PackedTrace(producer=outline.producer, name=outline.name, summary=outline.summary, packed=packed)
     return msgspec.json.encode(header)

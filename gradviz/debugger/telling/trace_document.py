@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, cast
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -25,6 +26,7 @@ from ...program.events import (
     Visited,
     to_dict,
 )
+from ...program.net import shown_argument
 from ...runtime.watched import uncollected
 from ...version import __version__
 from ..document import (
@@ -154,7 +156,7 @@ class Writer:
             name=recording.net.name,
             summary=self._narrator.summary(),
             obstacle=None if recording.obstacle is None else entry(recording.obstacle, self._text.outermost),
-            net=json_safe(net.to_dict()),
+            net=json_safe(net.to_dict(shown_argument)),
             ys=dict(recording.ys) if isinstance(recording.ys, Mapping) else list(recording.ys),
             skip=recording.skip,
             forward=[],
@@ -248,7 +250,7 @@ class Writer:
             type=op.type,
             inputs=history[-1].inputs,
             outputs=history[-1].outputs,
-            args={} if is_passed else json_safe(dict(arguments(op))),
+            args={} if is_passed else json_safe(msgspec.to_builtins(arguments(op), enc_hook=shown_argument)),
             subnets={argument: net.id for argument, net in statement.nets.items()},
             device=str(op.device) if op.device else None,
             name=op.name,

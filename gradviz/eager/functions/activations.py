@@ -1,5 +1,7 @@
 """Activations, what layers apply to each element or row; normalizations, numbers brought to a common scale; dropout."""
 
+from typing import Any
+
 import numpy as np
 
 from ...runtime.devices import moved
@@ -7,6 +9,7 @@ from ..call import Call
 from ..variable import Operand, Variable
 from .calling import call, cast, unary, variable
 from .elementwise import scale
+from .options import no_option, number, whole
 from .shaping import moveaxis, reshape
 
 __all__ = [
@@ -31,7 +34,7 @@ _softplus, _prelu = Call("softplus", "Softplus"), Call("prelu", "PRelu")
 
 def leaky_relu(x: Operand, slope: float = 0.2) -> Variable:
     """x where it is positive, else `slope` · x; the slope must not be negative."""
-    return call("leaky_relu", "LeakyRelu", alpha=float(slope))(x)
+    return call("leaky_relu", "LeakyRelu", alpha=number("leaky_relu", "slope", slope))(x)
 
 
 def prelu(x: Operand, slope: Operand) -> Variable:
@@ -41,7 +44,7 @@ def prelu(x: Operand, slope: Operand) -> Variable:
 
 def elu(x: Operand, alpha: float = 1.0) -> Variable:
     """x where it is positive, else alpha · (eˣ - 1)."""
-    return call("elu", "Elu", alpha=float(alpha))(x)
+    return call("elu", "Elu", alpha=number("elu", "alpha", alpha))(x)
 
 
 def relu6(x: Operand) -> Variable:
@@ -51,12 +54,15 @@ def relu6(x: Operand) -> Variable:
 
 def clipped_relu(x: Operand, most: float = 20.0) -> Variable:
     """min(max(x, 0), most)."""
-    return call("clipped_relu", "ReluN", n=float(most))(x)
+    return call("clipped_relu", "ReluN", n=number("clipped_relu", "most", most))(x)
 
 
 def softplus(x: Operand, beta: float = 1.0) -> Variable:
     """ln(1 + exp(beta · x)) / beta, without overflow."""
-    return _softplus(x) if beta == 1 else scale(_softplus(scale(x, beta)), 1 / beta)
+    slope = number("softplus", "beta", beta)
+    if not slope:
+        raise no_option("softplus", "beta", beta, "other than 0")
+    return _softplus(x) if slope == 1 else scale(_softplus(scale(x, slope)), 1 / slope)
 
 
 def log_sigmoid(x: Operand) -> Variable:
@@ -76,7 +82,7 @@ def log_softmax(x: Operand, axis: int = 1) -> Variable:
 
 def _along_last(name: str, type: str, x: Operand, axis: int) -> Variable:
     """The table's functions of rows work on all dimensions from an axis on: that is one dimension where it is last."""
-    x = variable(x)
+    x, axis = variable(x), whole(name, "axis", axis)
     last = x.ndim - 1
     if axis in (last, -1) or not -x.ndim <= axis < x.ndim:
         return call(name, type, axis=axis)(x)
@@ -89,7 +95,7 @@ def layer_normalization(x: Operand, gamma: Operand, beta: Operand, eps: float = 
     Source: Ba, Kiros, Hinton, Layer Normalization (2016), arXiv:1607.06450.
     """
     x = variable(x)
-    args = {"axis": x.ndim - 1, "epsilon": float(eps), "elementwise_affine": 1}
+    args = {"axis": x.ndim - 1, "epsilon": number("layer_normalization", "eps", eps), "elementwise_affine": 1}
     return call("layer_normalization", "LayerNorm", 3, (0,), **args)(x, gamma, beta)
 
 
@@ -101,7 +107,7 @@ def batch_normalization(x: Operand, gamma: Operand, beta: Operand, eps: float = 
     """
     x, gamma = variable(x), variable(gamma)
     no_history = moved(np.zeros(gamma.shape, gamma.dtype), x.device)
-    of_batch = call("batch_normalization", "SpatialBN", 5, (0,), epsilon=float(eps))
+    of_batch = call("batch_normalization", "SpatialBN", 5, (0,), epsilon=number("batch_normalization", "eps", eps))
     return _by_channel(of_batch, x, gamma, beta, no_history, no_history)
 
 
@@ -111,7 +117,8 @@ def fixed_batch_normalization(
     """`batch_normalization` with a mean and a variance, (c,), that are given: constants for the gradient."""
     x = variable(x)
     statistics = [cast(variable(statistic, x).detach(), x.dtype) for statistic in (mean, var)]
-    fixed = call("fixed_batch_normalization", "SpatialBN", epsilon=float(eps), is_test=1)
+    name = "fixed_batch_normalization"
+    fixed = call(name, "SpatialBN", epsilon=number(name, "eps", eps), is_test=1)
     return _by_channel(fixed, x, gamma, beta, *statistics)
 
 
@@ -127,12 +134,14 @@ def group_normalization(x: Operand, groups: int, gamma: Operand, beta: Operand, 
 
     Source: Wu, He, Group Normalization (2018), arXiv:1803.08494.
     """
-    return call("group_normalization", "GroupNorm", 3, (0,), group=int(groups), epsilon=float(eps))(x, gamma, beta)
+    name = "group_normalization"
+    args = {"group": whole(name, "groups", groups), "epsilon": number(name, "eps", eps)}
+    return call(name, "GroupNorm", 3, (0,), **args)(x, gamma, beta)
 
 
 def normalize(x: Operand, axis: int = 1) -> Variable:
     """x divided by its Euclidean norm along `axis`; a norm below 10⁻¹² counts as that."""
-    return call("normalize", "Normalize", axis=int(axis))(x)
+    return call("normalize", "Normalize", axis=whole("normalize", "axis", axis))(x)
 
 
 def local_response_normalization(
@@ -142,8 +151,10 @@ def local_response_normalization(
 
     Source: Krizhevsky, Sutskever, Hinton, ImageNet classification with deep convolutional neural networks (2012).
     """
-    args = {"size": int(n), "alpha": float(alpha * n), "beta": float(beta), "bias": float(k)}
-    return call("local_response_normalization", "LRN", 2, (0,), **args)(x)
+    name = "local_response_normalization"
+    args: dict[str, Any] = {"size": whole(name, "n", n), "alpha": number(name, "alpha", alpha) * n}
+    args |= {"beta": number(name, "beta", beta), "bias": number(name, "k", k)}
+    return call(name, "LRN", 2, (0,), **args)(x)
 
 
 def dropout(x: Operand, ratio: float = 0.5, seed: int | None = None) -> Variable:
@@ -154,5 +165,5 @@ def dropout(x: Operand, ratio: float = 0.5, seed: int | None = None) -> Variable
 
     Source: Srivastava, Hinton, Krizhevsky, Sutskever, Salakhutdinov, Dropout (2014).
     """
-    drawn = int(np.random.randint(2**31)) if seed is None else int(seed)
-    return Call("dropout", "Dropout", {"ratio": float(ratio), "seed": drawn}, 2, (0,))(x)
+    drawn = int(np.random.randint(2**31)) if seed is None else whole("dropout", "seed", seed)
+    return Call("dropout", "Dropout", {"ratio": number("dropout", "ratio", ratio), "seed": drawn}, 2, (0,))(x)

@@ -12,6 +12,7 @@ import numpy as np
 from ...operators import lookup
 from ..call import Call
 from ..variable import Operand, Variable, as_variables, placed
+from .options import no_option, text, whole
 
 __all__ = ["apply", "cast", "stop_gradient"]
 
@@ -51,7 +52,7 @@ def apply(type: str, *inputs: Operand, outputs: int = 1, **args: Any) -> Variabl
         outputs: how many outputs the operator has.
 
     Returns:
-        A Variable, or a tuple of them where there are several outputs.
+        A Variable, or a tuple of them where there are several outputs, or none.
 
     Example:
         >>> @register_kernel("Cosine")
@@ -59,8 +60,9 @@ def apply(type: str, *inputs: Operand, outputs: int = 1, **args: Any) -> Variabl
         ...     return numpy.cos(x)
         >>> y = functions.apply("Cosine", x)
     """
-    made = Call(type, type, args, outputs).several(*inputs)
-    return made if outputs > 1 else made[0]
+    count = whole("apply", "outputs", outputs)
+    made = Call(type, text("apply", "type", type), args, count).several(*inputs)
+    return made[0] if count == 1 else made
 
 
 def stop_gradient(x: Operand) -> Variable:
@@ -70,7 +72,11 @@ def stop_gradient(x: Operand) -> Variable:
 
 def cast(x: Operand, dtype: Any) -> Variable:
     """x in another dtype, numpy's or its name; gradients come back in the dtype of x. x itself where it has it."""
-    old, wanted = variable(x), np.dtype(dtype)
+    old = variable(x)
+    try:
+        wanted = np.dtype(dtype)
+    except (TypeError, ValueError):
+        raise no_option("cast", "dtype", dtype, 'a dtype, as "float32"') from None
     return old if old.dtype == wanted else call("cast", "Cast", to=wanted.name)(old)
 
 

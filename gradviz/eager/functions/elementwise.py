@@ -5,6 +5,7 @@ from math import log as natural_log
 from ..call import Call
 from ..variable import Operand, Variable
 from .calling import call, floating, unary, variable
+from .options import number
 
 __all__ = [
     "abs", "add", "arccos", "arcsin", "arctan", "cbrt", "ceil", "clip", "cos", "cosh", "div", "erf", "exp", "expm1",
@@ -59,7 +60,7 @@ def scale(x: Operand, factor: float) -> Variable:
     """x times a number; of integers with a whole number integers."""
     x = variable(x)
     if x.dtype.kind == "f":
-        return call("mul", "Scale", scale=float(factor))(x)
+        return call("mul", "Scale", scale=number("scale", "factor", factor))(x)
     return _mul(x, factor)
 
 
@@ -112,5 +113,5 @@ def ceil(x: Operand) -> Variable:
 
 def clip(x: Operand, min: float | None = None, max: float | None = None) -> Variable:
     """Each element kept from `min` to `max`, None: without a bound; the slope is 0 at the bounds and beyond."""
-    bounds = {name: float(bound) for name, bound in (("min", min), ("max", max)) if bound is not None}
+    bounds = {name: number("clip", name, bound) for name, bound in (("min", min), ("max", max)) if bound is not None}
     return call("clip", "Clip", **bounds)(x)

@@ -9,7 +9,7 @@ from typing import Any
 from ..call import Call
 from ..variable import Operand, Variable
 from .calling import call, floating, variable
-from .shaping import sizes
+from .options import flag, no_option, sizes, text, whole
 
 __all__ = ["average_pooling_2d", "convolution_2d", "deconvolution_2d", "einsum", "linear", "matmul", "max_pooling_2d"]
 
@@ -23,7 +23,7 @@ def matmul(a: Operand, b: Operand, transa: bool = False, transb: bool = False) -
         transa, transb: whether the last two dimensions of a or b are exchanged first; of a vector nothing is.
     """
     a, b = floating(a, b)
-    args = {"trans_a": int(transa), "trans_b": int(transb)}
+    args = {"trans_a": flag("matmul", "transa", transa), "trans_b": flag("matmul", "transb", transb)}
     if a.ndim == b.ndim == 2:
         return call("matmul", "MatMul", **args)(a, b)
     return call("matmul", "BatchMatMul", **args, broadcast=1)(a, b)
@@ -36,7 +36,7 @@ def linear(x: Operand, w: Operand, b: Operand | None = None) -> Variable:
 
 def einsum(subscripts: str, *xs: Operand) -> Variable:
     """Sums of products by Einstein's notation, as numpy's einsum: ``einsum("ij,jk->ik", a, b)``."""
-    return call("einsum", "Einsum", equation=subscripts)(*xs)
+    return call("einsum", "Einsum", equation=text("einsum", "subscripts", subscripts))(*xs)
 
 
 Size = int | Sequence[int]
@@ -55,8 +55,10 @@ def convolution_2d(
 
     h' = ⌊(h + 2 pad - dilate (k - 1) - 1) / stride⌋ + 1, w' likewise.
     """
-    args = {"strides": _pair(stride), "pads": _pair(pad) * 2, "dilations": _pair(dilate), "group": int(groups)}
-    return call("convolution_2d", "Conv2D", **args)(x, w, *[] if b is None else [b])
+    name = "convolution_2d"
+    args: dict[str, Any] = {"strides": _pair(name, "stride", stride), "pads": _pair(name, "pad", pad) * 2}
+    args |= {"dilations": _pair(name, "dilate", dilate), "group": whole(name, "groups", groups)}
+    return call(name, "Conv2D", **args)(x, w, *[] if b is None else [b])
 
 
 def deconvolution_2d(x: Operand, w: Operand, b: Operand | None = None, stride: Size = 1, pad: Size = 0) -> Variable:
@@ -64,8 +66,9 @@ def deconvolution_2d(x: Operand, w: Operand, b: Operand | None = None, stride: S
 
     h' = (h - 1) stride + k - 2 pad, w' likewise.
     """
-    args = {"strides": _pair(stride), "pads": _pair(pad) * 2}
-    return call("deconvolution_2d", "ConvTranspose", **args)(x, w, *[] if b is None else [b])
+    name = "deconvolution_2d"
+    args = {"strides": _pair(name, "stride", stride), "pads": _pair(name, "pad", pad) * 2}
+    return call(name, "ConvTranspose", **args)(x, w, *[] if b is None else [b])
 
 
 def max_pooling_2d(
@@ -77,13 +80,14 @@ def max_pooling_2d(
         stride: from one window to the next; None: the size of one.
         cover_all: whether windows go on until they have covered every element, beyond the last margin.
     """
-    x, kernel, margin = variable(x), _pair(ksize), _pair(pad)
-    step = kernel if stride is None else _pair(stride)
+    name = "max_pooling_2d"
+    x, kernel, margin = variable(x), _pair(name, "ksize", ksize), _pair(name, "pad", pad)
+    step = kernel if stride is None else _pair(name, "stride", stride)
     behind = margin
-    if cover_all and x.ndim == 4:
+    if flag(name, "cover_all", cover_all) and x.ndim == 4 and all(step):
         spare = [size + 2 * p - k for size, p, k in zip(x.shape[2:], margin, kernel, strict=True)]
         behind = tuple([p + -s % t for p, s, t in zip(margin, spare, step, strict=True)])
-    return call("max_pooling_2d", "MaxPool2D", kernels=kernel, strides=step, pads=margin + behind)(x)
+    return call(name, "MaxPool2D", kernels=kernel, strides=step, pads=margin + behind)(x)
 
 
 def average_pooling_2d(x: Operand, ksize: Size, stride: Size | None = None, pad: Size = 0) -> Variable:
@@ -92,11 +96,16 @@ def average_pooling_2d(x: Operand, ksize: Size, stride: Size | None = None, pad:
     Args:
         stride: from one window to the next; None: the size of one.
     """
-    args: dict[str, Any] = {"kernels": _pair(ksize), "pads": _pair(pad) * 2, "count_include_pad": 1}
-    args["strides"] = args["kernels"] if stride is None else _pair(stride)
-    return call("average_pooling_2d", "AveragePool2D", **args)(x)
+    name = "average_pooling_2d"
+    kernel, margin = _pair(name, "ksize", ksize), _pair(name, "pad", pad)
+    args: dict[str, Any] = {"kernels": kernel, "pads": margin * 2, "count_include_pad": 1}
+    args["strides"] = kernel if stride is None else _pair(name, "stride", stride)
+    return call(name, "AveragePool2D", **args)(x)
 
 
-def _pair(size: Size) -> tuple[int, ...]:
-    found = sizes(size)
+def _pair(function: str, option: str, size: Size) -> tuple[int, ...]:
+    """(height, width), which may be given as one integer."""
+    found = sizes(function, option, size)
+    if len(found) not in (1, 2):
+        raise no_option(function, option, size, "one integer or two")
     return found * 2 if len(found) == 1 else found

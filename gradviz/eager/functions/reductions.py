@@ -5,14 +5,14 @@ Losses are among them: how far a model's outputs are from what they should be, o
 
 import builtins
 from collections.abc import Iterable, Sequence
-from operator import index as as_index
 from typing import Any
 
 from ..call import Call
 from ..variable import Operand, Variable
 from .calling import call, cast, variable
 from .elementwise import abs, clip, scale, sub
-from .shaping import expand_dims, flatten, moveaxis, sizes, squeeze
+from .options import flag, number, sizes, whole
+from .shaping import expand_dims, flatten, moveaxis, squeeze
 
 __all__ = [
     "argmax", "argmin", "cosine_similarity", "cumsum", "huber_loss", "logsumexp", "max", "mean",
@@ -60,9 +60,9 @@ def logsumexp(x: Operand, axis: Axis = None, keepdims: bool = False) -> Variable
 
 def var(x: Operand, axis: Axis = None, keepdims: bool = False) -> Variable:
     """Variance over `axis`: the mean of the squared deviations from the mean."""
-    if _none(axis):
+    if _none("var", axis):
         return sub(x, x)
-    return call("var", "Moments", 2, (1,), axes=_axes(axis), keepdims=int(keepdims))(x)
+    return call("var", "Moments", 2, (1,), axes=_axes("var", axis), keepdims=flag("var", "keepdims", keepdims))(x)
 
 
 def std(x: Operand, axis: Axis = None, keepdims: bool = False) -> Variable:
@@ -86,29 +86,29 @@ def cumsum(x: Operand, axis: int | None = None) -> Variable:
     """Sums of all elements up to each one along `axis`; None: of x as a vector."""
     if axis is None:
         return cumsum(flatten(x), 0)
-    return call("cumsum", "CumSum", axis=as_index(axis))(x)
+    return call("cumsum", "CumSum", axis=whole("cumsum", "axis", axis))(x)
 
 
 def _reduced(name: str, type: str, x: Operand, axis: Axis, keepdims: bool) -> Variable:
-    if _none(axis):  # to the table's reductions, no axes are all
+    if _none(name, axis):  # to the table's reductions, no axes are all
         x = variable(x)
         return squeeze(_reduced(name, type, expand_dims(x, 0), 0, True), 0)
-    return call(name, type, axes=_axes(axis), keepdims=int(keepdims))(x)
+    return call(name, type, axes=_axes(name, axis), keepdims=flag(name, "keepdims", keepdims))(x)
 
 
-def _axes(axis: Axis) -> tuple[int, ...]:
-    return () if axis is None else sizes(axis)
+def _axes(name: str, axis: Axis) -> tuple[int, ...]:
+    return () if axis is None else sizes(name, "axis", axis)
 
 
-def _none(axis: Axis) -> bool:
+def _none(name: str, axis: Axis) -> bool:
     """Whether no dimension at all is to be reduced: ``axis=()``."""
-    return isinstance(axis, Iterable) and not sizes(axis)
+    return isinstance(axis, Iterable) and not sizes(name, "axis", axis)
 
 
 def _place(name: str, type: str, x: Operand, axis: int | None) -> Variable:
     if axis is None:
         return _place(name, type, flatten(x), 0)
-    return call(name, type, axis=as_index(axis), keepdims=0)(x)
+    return call(name, type, axis=whole(name, "axis", axis), keepdims=0)(x)
 
 
 _cosine = Call("cosine_similarity", "CosineSimilarity")
@@ -153,8 +153,8 @@ def huber_loss(x: Operand, y: Operand, delta: float = 1.0) -> Variable:
 
     Source: Huber, Robust estimation of a location parameter (1964).
     """
-    off = variable(x) - y
-    near = clip(off, -delta, delta)
+    off, bound = variable(x) - y, number("huber_loss", "delta", delta)
+    near = clip(off, -bound, bound)
     return mean(near * (off - scale(near, 0.5)))
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from math import prod
-from operator import index as as_index
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from ..call import Call
 from ..faults import call_failed, called
 from ..variable import Operand, Variable, as_variables, plain
 from .calling import call, cast, unary, variable
+from .options import no_option, number, sizes, text, whole
 
 __all__ = [
     "broadcast", "broadcast_to", "concat", "embed_id", "expand_dims", "flatten", "get_item", "maximum", "minimum",
@@ -33,7 +33,7 @@ def reshape(x: Operand, shape: int | Sequence[int]) -> Variable:
 
     A reshape to the shape that x has is x itself.
     """
-    old, wanted = variable(x), sizes(shape)
+    old, wanted = variable(x), sizes("reshape", "shape", shape)
     if wanted == old.shape:
         return old
     if 0 in wanted:  # to the table's Reshape, 0 copies a size
@@ -53,7 +53,8 @@ def transpose(x: Operand, axes: Sequence[int] | None = None) -> Variable:
     if axes is None:
         return _transpose(x)
     x = variable(x)
-    return call("transpose", "Transpose", axes=tuple([axis_of("transpose", x, axis) for axis in axes]))(x)
+    order = [axis_of("transpose", x, axis) for axis in sizes("transpose", "axes", axes)]
+    return call("transpose", "Transpose", axes=tuple(order))(x)
 
 
 def swapaxes(x: Operand, axis1: int, axis2: int) -> Variable:
@@ -80,14 +81,14 @@ def squeeze(x: Operand, axis: int | Sequence[int] | None = None) -> Variable:
     if axis is None:
         dims = tuple([at for at, size in enumerate(old.shape) if size == 1])
     else:
-        dims = tuple([axis_of("squeeze", old, at) for at in sizes(axis)])
+        dims = tuple([axis_of("squeeze", old, at) for at in sizes("squeeze", "axis", axis)])
     return call("squeeze", "Squeeze", dims=dims)(old) if dims else old
 
 
 def expand_dims(x: Operand, axis: int) -> Variable:
     """x with a dimension of size 1 at `axis`, counted in the result."""
     x = variable(x)
-    at = as_index(axis)
+    at = whole("expand_dims", "axis", axis)
     if not -x.ndim - 1 <= at <= x.ndim:
         raise refused("expand_dims", x, f"axis {axis} does not exist in an array of {x.ndim + 1} dimensions")
     return call("expand_dims", "ExpandDims", dims=(at % (x.ndim + 1),))(x)
@@ -95,7 +96,7 @@ def expand_dims(x: Operand, axis: int) -> Variable:
 
 def broadcast_to(x: Operand, shape: int | Sequence[int]) -> Variable:
     """x stretched to `shape` by numpy's rules; x itself where it has that shape."""
-    old, wanted = variable(x), sizes(shape)
+    old, wanted = variable(x), sizes("broadcast_to", "shape", shape)
     if wanted == old.shape:
         return old
     try:
@@ -120,7 +121,7 @@ def broadcast(*xs: Operand) -> tuple[Variable, ...]:
 
 def tile(x: Operand, reps: int | Sequence[int]) -> Variable:
     """x repeated `reps` times along each dimension, the last of `reps` for the last one, as numpy's tile."""
-    made, times = variable(x), sizes(reps)
+    made, times = variable(x), sizes("tile", "reps", reps)
     made = reshape(made, (1,) * (len(times) - made.ndim) + made.shape)
     for axis, tiles in enumerate(times, made.ndim - len(times)):
         if tiles != 1:
@@ -132,35 +133,43 @@ def repeat(x: Operand, repeats: int, axis: int | None = None) -> Variable:
     """Each element `repeats` times, one behind the other, along `axis`; None: of x as a vector."""
     if axis is None:
         return repeat(flatten(x), repeats, 0)
-    x = variable(x)
+    x, times = variable(x), whole("repeat", "repeats", repeats)
     at = axis_of("repeat", x, axis)
-    shape = (*x.shape[:at], x.shape[at] * repeats, *x.shape[at + 1 :])
-    return reshape(call("repeat", "Tile", tiles=as_index(repeats), axis=at + 1)(expand_dims(x, at + 1)), shape)
+    shape = (*x.shape[:at], x.shape[at] * times, *x.shape[at + 1 :])
+    return reshape(call("repeat", "Tile", tiles=times, axis=at + 1)(expand_dims(x, at + 1)), shape)
 
 
 def concat(xs: Iterable[Operand], axis: int) -> Variable:
     """Arrays joined along `axis`."""
-    return call("concat", "Concat", 2, (0,), axis=as_index(axis))(*xs)
+    return call("concat", "Concat", 2, (0,), axis=whole("concat", "axis", axis))(*_several("concat", xs))
 
 
 def stack(xs: Iterable[Operand], axis: int = 0) -> Variable:
     """Arrays of one shape joined along a new dimension `axis`."""
-    return call("stack", "Concat", 2, (0,), axis=as_index(axis), add_axis=1)(*xs)
+    return call("stack", "Concat", 2, (0,), axis=whole("stack", "axis", axis), add_axis=1)(*_several("stack", xs))
+
+
+def _several(name: str, xs: Any) -> Iterable[Operand]:
+    """`xs`, if they can be gone through."""
+    if isinstance(xs, Iterable) and getattr(xs, "shape", True):
+        return xs
+    raise no_option(name, "xs", xs, "a list of arrays")
 
 
 def split_axis(x: Operand, sections: int | Sequence[int], axis: int) -> tuple[Variable, ...]:
     """x cut along `axis` into so many equal parts, or before each of the places `sections`."""
-    x = variable(x)
+    x, args = variable(x), dict[str, Any]()
     if isinstance(sections, Sequence | np.ndarray):
-        length = x.shape[axis_of("split_axis", x, axis)]
-        places = [0, *[min(max(at + length if at < 0 else at, 0), length) for at in sections], length]
-        parts = tuple([max(int(stop - start), 0) for start, stop in pairwise(places)])
-        args: dict[str, Any] = {"split": parts}
+        length, cuts = x.shape[axis_of("split_axis", x, axis)], sizes("split_axis", "sections", sections)
+        places = [0, *[min(max(at + length if at < 0 else at, 0), length) for at in cuts], length]
+        parts = tuple([max(stop - start, 0) for start, stop in pairwise(places)])
+        args = {"split": parts}
     else:
-        parts, args = (0,) * as_index(sections), {}
+        parts = (0,) * whole("split_axis", "sections", sections)
     if not parts:
         raise refused("split_axis", x, f"x cannot be cut into {sections} parts")
-    return call("split_axis", "Split", len(parts), tuple(range(len(parts))), axis=as_index(axis), **args).several(x)
+    args["axis"] = whole("split_axis", "axis", axis)
+    return call("split_axis", "Split", len(parts), tuple(range(len(parts))), **args).several(x)
 
 
 def pad(x: Operand, pad_width: Any, mode: str = "constant", constant_values: float = 0.0) -> Variable:
@@ -171,22 +180,18 @@ def pad(x: Operand, pad_width: Any, mode: str = "constant", constant_values: flo
     """
     x = variable(x)
     try:
-        widths = np.broadcast_to(np.asarray(pad_width, dtype=np.int64), (x.ndim, 2))
+        widths = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2))
     except ValueError:
         raise refused("pad", x, f"pad_width {pad_width} does not tell two widths for each dimension") from None
-    pads = tuple([int(width) for width in widths.T.ravel()])
-    return call("pad", "Pad", pads=pads, mode=mode, value=float(constant_values))(x)
-
-
-def sizes(shape: int | Sequence[int]) -> tuple[int, ...]:
-    """A shape or axes given as one integer or several."""
-    return tuple([as_index(size) for size in shape]) if isinstance(shape, Iterable) else (as_index(shape),)
+    pads = sizes("pad", "pad_width", widths.T.ravel().tolist())
+    value = number("pad", "constant_values", constant_values)
+    return call("pad", "Pad", pads=pads, mode=text("pad", "mode", mode), value=value)(x)
 
 
 def axis_of(name: str, x: Variable, axis: int) -> int:
     """`axis` counted from the front; raises RunError ``shape_mismatch`` where x has no such dimension."""
     try:
-        return canonical_axis(as_index(axis), x.shape)
+        return canonical_axis(whole(name, "axis", axis), x.shape)
     except RunError as error:
         raise call_failed(error, called(name, ["x"], [x.data])) from None
 
@@ -213,26 +218,60 @@ def get_item(x: Operand, index: Any) -> Variable:
     x = variable(x)
     words: list[str] = []
     arrays: list[Any] = []
-    for part in index if isinstance(index, tuple) else (index,):
+    parts = [plain(part) for part in (index if isinstance(index, tuple) else (index,))]
+    _check_masks(x, parts)
+    for part in parts:
         word, found = _word(x, part, len(arrays))
         words.append(word)
         arrays += found
     return call("get_item", "GetItem", index=", ".join(words) or "...")(x, *arrays)
 
 
+def _check_masks(x: Variable, parts: Sequence[Any]) -> None:
+    """Raise unless each mask among the parts of an index has the shape of the dimensions that it stands for."""
+    masks = [(at, mask) for at, mask in enumerate(map(_mask, parts)) if mask is not None]
+    if not masks:
+        return
+    widths = [0 if part is None or part is Ellipsis else 1 for part in parts]
+    for at, mask in masks:
+        widths[at] = len(mask)
+    rest = next((at for at, part in enumerate(parts) if part is Ellipsis), len(parts))
+    for at, mask in masks:
+        first = sum(widths[:at]) if at < rest else x.ndim - sum(widths[at:])
+        sizes_there = x.shape[first : first + len(mask)]
+        if len(sizes_there) < len(mask) or any(n not in (0, m) for n, m in zip(mask, sizes_there, strict=True)):
+            why = f"a mask of shape {mask} does not fit its dimensions {sizes_there}"
+            raise refused("get_item", x, why, "Give it one truth value for each element there.")
+
+
+def _mask(part: Any) -> tuple[int, ...] | None:
+    """The shape of a part of an index that is a mask; None: it is none."""
+    if isinstance(part, list):
+        try:
+            part = np.asarray(part)
+        except ValueError:
+            return None
+    shape: tuple[int, ...] | None = part.shape if getattr(part, "dtype", None) == np.bool_ and part.ndim else None
+    return shape
+
+
 def _word(x: Variable, part: Any, place: int) -> tuple[str, list[Any]]:
     """How the operator GetItem writes a part of an index, and the arrays of places that it stands for."""
-    part = plain(part)
     if part is None:
         return "newaxis", []
     if part is Ellipsis:
         return "...", []
     if isinstance(part, slice):
-        ends = ["" if end is None else str(as_index(end)) for end in (part.start, part.stop, part.step)]
+        places = (part.start, part.stop, part.step)
+        ends = ["" if place is None else str(whole("get_item", "slice", place)) for place in places]
         return ":".join(ends[:2] if part.step is None else ends), []
-    if not isinstance(part, bool | np.bool_) and hasattr(part, "__index__") and not getattr(part, "shape", ()):
-        return str(as_index(part)), []
-    array = part if hasattr(part, "dtype") else moved(np.asarray(part, None if np.size(part) else int), x.device)
+    if not isinstance(part, bool | np.bool_) and hasattr(type(part), "__index__") and not getattr(part, "shape", ()):
+        return str(whole("get_item", "index", part)), []
+    try:
+        array = part if hasattr(part, "dtype") else moved(np.asarray(part, None if np.size(part) else int), x.device)
+    except ValueError:
+        why = f"{part!r} is no index, as its lists are not of one length"
+        raise refused("get_item", x, why, "Make them of one length.") from None
     if array.dtype.kind not in "iub" or (array.dtype.kind == "b" and not array.ndim):
         raise refused("get_item", x, f"{part!r} is no index", "Use integers, slices, ..., None, or masks.")
     with current(device_of(array)):
