@@ -21,6 +21,7 @@ from ...program.events import (
     GradWritten,
     Played,
     Ran,
+    Seeded,
 )
 from ..document import Value
 from ..journal import NOWHERE, Indices, Recording, Statement, Writing
@@ -179,12 +180,12 @@ class Rows:
         known = (f"{key[0]}@{key[1]}" for key in self._values.keys(None) if key[0] == name)
         if any(blob in (one, name) for one in known):
             return True
-        return any(blob in (one, bare(one)) for one in self._written_gradients)
+        return any(blob in (one, bare(one)) for one in self._given_and_written)
 
     @cached_property
-    def _written_gradients(self) -> set[str]:
-        """The first blobs that events about the ``grad`` of Variables are about."""
-        numbers = self._timeline.of(GradWritten).tolist()
+    def _given_and_written(self) -> set[str]:
+        """The first blobs of events about the gradients of ys, which may be given, and about the ``grad`` of Variables."""
+        numbers = self._timeline.of(Seeded, GradWritten).tolist()
         return {blob for number in numbers for blob in self.subject(number).blobs[:1]}
 
     @property
