@@ -97,6 +97,16 @@ test("run to finds nets, runs and iterations", () => {
   assert.equal(runTo(trace, 0, "iteration 9"), null);
 });
 
+test("a way into nested nets begins outside of all, while the pass is generated too", () => {
+  const [first] = trace.events;
+  const inner = trace.subnets[2];
+  assert.ok(first && inner);
+  const deeper = { ...inner, id: "s3", path: ["0.then_net", ...inner.path] };
+  const enter = (subnet: string) => ({ ...first, kind: "EnteredSubnet" as const, subnet, frame: null, targets: [] });
+  const generated = { ...trace, subnets: [...trace.subnets, deeper], events: ["s3", "s2"].map(enter) };
+  assert.deepEqual(["1.loop_net/0.net", "0.then_net/1.loop_net/0.net", "0.net"].map((target) => runTo(generated, 0, target)), [2, 1, 1]);
+});
+
 test("another iteration is looked at in the same place", () => {
   const at = reached("Tanh", reached("iteration 1"));
   const next = otherIteration(trace, at, 1);
