@@ -6,7 +6,7 @@ thousands of operators, so that the program is whole in it, and so is what flows
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -119,10 +119,13 @@ class _Part:
         }
 
     def _chosen(self, position: int, count: int, most: int) -> set[int]:
-        """The forward operators that have lines of their own: those that the events nearest to `position` are about."""
+        """The forward operators that have lines of their own: those that the events nearest to `position` are about,
+        and those that run the nested nets in which events are."""
         if count <= most:
             return set(range(count))
-        found: set[int] = set()
+        begin = self._recording.net_after(self._positions[0] - 1).id if self._positions else ""
+        nets = {begin, *(event.subnet for event in self._events)} - {"", None}
+        found = set(self._numbers(f"{net}." for net in nets))
         for at in sorted(self._positions, key=lambda at: abs(at - position)):
             found.update(self._about(at))
             if len(found) >= most:
@@ -132,7 +135,11 @@ class _Part:
     def _about(self, at: int) -> Iterator[int]:
         """The forward operators around all nested nets that an event is about."""
         event = self._events[at - self._positions[0]]
-        for id in [*event.lines[-MOST_SAID:], *([] if event.forward is None else [_forward_id(event)])]:
+        return self._numbers([*event.lines[-MOST_SAID:], *([] if event.forward is None else [_forward_id(event)])])
+
+    def _numbers(self, ids: Iterable[str]) -> Iterator[int]:
+        """The forward operators around all nested nets that lines, by their ids, are or come from, or are inside of."""
+        for id in ids:
             statement = self._statement(id)
             number = statement.number if statement.role in ("forward", "passed") else statement.of
             if number is not None:
@@ -149,7 +156,7 @@ class _Part:
 
     def _is_shown(self, path: tuple[str, ...]) -> bool:
         """Whether a nested net is run by an operator that has a line."""
-        return self._statement(f"{self._text.ids[path]}.").id in self._program.ids
+        return self._statement(f"{self._text.ids[path]}.").id in self._program.alone
 
     def _net(self, path: tuple[str, ...]) -> Subnet:
         """A nested net with its lines."""
