@@ -22,7 +22,7 @@ from ..statistics import all_statistics, of_stack
 from .sources import rules_of, sources_of
 from .stretches import Outermost, PartProgram
 from .sums import ledger_of, placed, sum_of
-from .trace_document import Writer, formulas_of
+from .trace_document import Writer, formulas_of, is_scheduled
 from .values import frame_of, key_of, values_of
 
 EVENTS = 600
@@ -42,7 +42,7 @@ class Parts:
         operators: forward operators around all nested nets that have lines of their own; where there are no more, all.
 
     Attributes:
-        recording, values, outermost: what each part is written from.
+        recording, values, outermost, is_called: what each part is written from.
     """
 
     def __init__(self, recording: Recording, events: int = EVENTS, operators: int = MOST_OPERATORS) -> None:
@@ -51,6 +51,7 @@ class Parts:
         self.recording = recording
         self.values = values_of(recording)
         self.outermost = Outermost(recording.text.outermost)
+        self.is_called = is_scheduled(recording)
 
     def around(self, position: int) -> Trace:
         """The part in whose middle `position` is, but for where the recording begins and ends; it is not drawn yet."""
@@ -72,6 +73,7 @@ class _Part:
         chosen = self._chosen(position, len(parts.outermost.forward), operators)
         self._program = PartProgram(parts.outermost, chosen, self._writer.line)
         self._open = self._open_at(positions[0] - 1) if positions else []
+        self._is_called = parts.is_called
         self._frames = self._frame_numbers()
         self._stacks: list[Workspaces] = []
 
@@ -198,6 +200,7 @@ class _Part:
             backward=len(net.operators),
             whole=self._text.whole,
             entered=[replace(one, frame=self._number(one.frame)) for one in self._open],
+            is_called=self._is_called,
         )
 
     def _number(self, frame: int | None) -> int | None:

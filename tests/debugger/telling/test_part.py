@@ -200,6 +200,13 @@ def short(value: Value) -> object:
     return value.shape, value.dtype, value.nan, value.inf, value.zero
 
 
+def test_a_part_says_whether_functions_had_run_when_they_were_called(both: tuple[Parts, Trace]) -> None:
+    parts, whole = both
+    part = parts.around(0).part
+    assert part is not None
+    assert part.is_called == (whole.schedule is not None)
+
+
 def test_the_nested_nets_of_all_events_are_there_however_few_operators_are() -> None:
     session = branches()
     parts = Parts(session._recording, EVENTS, operators=1)

@@ -110,7 +110,12 @@ function foundAt(trace: Trace, frame: number, maker: Line | undefined): number |
 
 /** Functions of a define-by-run pass had run when they were called; what never ran here was found computed. */
 function ranAt(trace: Trace, maker: Line): number {
-  return trace.schedule !== null && maker.role === "forward" ? maker.made : (maker.ran ?? 0);
+  return isCalled(trace, maker) ? maker.made : (maker.ran ?? 0);
+}
+
+/** Whether a line is a function that had run when it was called. */
+export function isCalled({ part, schedule }: Trace, { role }: Line): boolean {
+  return role === "forward" && (part ? part.is_called : schedule !== null);
 }
 
 /** The run forward that a run of a backward pass goes back through: a loop goes through its last iteration first. */
