@@ -122,12 +122,13 @@ class _Part:
 
     def _chosen(self, position: int, count: int, most: int) -> set[int]:
         """The forward operators that have lines of their own: those that the events nearest to `position` are about,
-        and those that run the nested nets in which events are."""
+        and those of all sums and of the nested nets in which events are."""
         if count <= most:
             return set(range(count))
         begin = self._recording.net_after(self._positions[0] - 1).id if self._positions else ""
         nets = {begin, *(event.subnet for event in self._events)} - {"", None}
-        found = set(self._numbers(f"{net}." for net in nets))
+        sums = [event.lines[-1] for event in self._events if event.kind == "Accumulated" and event.lines]
+        found = set(self._numbers([*(f"{net}." for net in nets), *sums]))
         for at in sorted(self._positions, key=lambda at: abs(at - position)):
             found.update(self._about(at))
             if len(found) >= most:
@@ -225,11 +226,12 @@ class _Part:
         )
 
     def _ledgers(self) -> Iterator[Ledger]:
-        """Those of the sums that are shown, and of the events here, but for the longest."""
+        """Those of the sums that are shown, in nested nets by the events here, but for the longest."""
         events, writer = self._recording.events, self._writer
         made = {line.made for line in self._program.backward if line.role == "accumulation"}
+        made.update(at for at in self._positions if events[at - 1].path)
         sums = []
-        for at in sorted({*made, *(at for at in self._positions if isinstance(events[at - 1], Accumulated))}):
+        for at in sorted(made):
             event = events[at - 1]
             if isinstance(event, Accumulated) and writer.story.is_sum(event) and len(event.contributions) <= MOST_ADDED:
                 sums.append((sum_of(writer.story, event, at), event.path))

@@ -214,3 +214,15 @@ def test_the_nested_nets_of_all_events_are_there_however_few_operators_are() -> 
         part = parts.around(position)
         assert {event.subnet for event in part.events} - {None} <= {net.id for net in part.subnets}
         assert encode(part)
+
+
+def test_the_sums_of_all_events_are_there_however_few_operators_are() -> None:
+    session = programs.record(programs.large)
+    parts = Parts(session._recording, EVENTS, operators=1)
+    added = 0
+    for position in range(0, len(session), EVENTS // 2):
+        part = parts.around(position)
+        alone = {blob for line in part.backward if line.kind == "operator" for blob in line.outputs}
+        assert {ledger.total for ledger in part.ledgers} <= alone & {*part.values}
+        added += sum(event.ledger is not None for event in part.events)
+    assert added
