@@ -26,6 +26,8 @@ def test_a_part_stands_in_the_whole_program_and_both_ends_are_one_key_away(host:
     expect(view.program).to_contain_text("8\u202f000 operators")
     expect(view.program).to_contain_text("0 of 8\u202f001 made")
     expect(view.graph).to_contain_text("– #7999")
+    norm = view.root.locator(".gv-code .gv-norm").first
+    expect(norm).to_have_attribute("title", re.compile("of its last run, in this part of the recording$"))
     view.press("End")
     view.expect_at(END)
     expect(view.narration).to_contain_text("x0_grad@0 = TanhGradient(x1@0, x1_grad@0)")

@@ -141,7 +141,7 @@ test("in the backward pass through an iteration a wire tells what the iteration 
   const run = trace.frames.findIndex(({ subnet, is_backward }) => subnet === "s2" && is_backward);
   const at = trace.events.findIndex(({ frame }) => frame === run) + 1;
   assert.notEqual(trace.arrays[trace.frames[forwardRun(trace, run) ?? -1]?.values[1] ?? -1], undefined);
-  assert.equal(toldAt(trace, wire, at)[0]?.value, trace.arrays[trace.frames[forwardRun(trace, run) ?? -1]?.values[1] ?? -1]);
+  assert.deepEqual(toldAt(trace, wire, at)[0]?.value, trace.arrays[trace.frames[forwardRun(trace, run) ?? -1]?.values[1] ?? -1]);
   assert.equal(forwardRun(trace, 0), 0);
 });
 

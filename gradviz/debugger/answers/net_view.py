@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from math import inf, isnan
 
 import msgspec
 
@@ -181,10 +180,9 @@ class NetView:
         return None if run is None else self.recorded.values.of(run, blob.key)
 
     def norm(self, blob: Writing) -> float | None:
-        """The norm of a version, an infinity where it is NaN; None: not computed, or it holds no numbers."""
+        """The norm of a version; None: not computed, or it holds no numbers."""
         run = self.run_with(blob) if self.net.path else None
-        length = None if self.net.path and run is None else self.recorded.norm(run, blob.key)
-        return inf if length is not None and isnan(length) else length
+        return None if self.net.path and run is None else self.recorded.norm(run, blob.key)
 
     def array(self, blob: Writing) -> Array | ScopeStack | None:
         """The array of a version; None: not computed, or the recording was read from a file."""

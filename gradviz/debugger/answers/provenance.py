@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from math import inf, isnan
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -269,24 +270,30 @@ def _growing(view: NetView, blob: Writing, factor: float) -> Chain | None:
     steps: dict[object, tuple[Producer, float]] = {}
     while (place := (producer := producer_of(view, blob)).place) not in steps:
         view = producer.view
-        read = [(view.norm(one), one) for one in _flowing(producer)]
+        read = [(_norm(view, one), one) for one in _flowing(producer)]
         norms = [(norm, str(one), one) for norm, one in read if norm is not None]
         before, _, blob = max(norms, default=(0.0, "", blob), key=lambda one: one[:2])
         steps[place] = producer, before
         if not before > 0:
             break
     way = list(steps.values())
-    end, start = _norm(way[0][0]), _norm(way[-1][0])
+    end, start = _length(way[0][0]), _length(way[-1][0])
     if not start > 0 or not end / start > factor:
         return None
     chain = Chain()
     for producer, before in way:
-        chain.add(producer, _norm(producer) / before if before > 0 else None)
+        chain.add(producer, _length(producer) / before if before > 0 else None)
     return chain
 
 
-def _norm(producer: Producer) -> float:
-    return producer.view.norm(producer.blob) or 0.0
+def _length(producer: Producer) -> float:
+    return _norm(producer.view, producer.blob) or 0.0
+
+
+def _norm(view: NetView, blob: Writing) -> float | None:
+    """The norm of a version, an infinity where it is NaN, which has no order; None: there is none."""
+    length = view.norm(blob)
+    return inf if length is not None and isnan(length) else length
 
 
 def _flowing(producer: Producer) -> list[Writing]:

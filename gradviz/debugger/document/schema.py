@@ -70,6 +70,8 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The position from which on the pass is whole; None: it has stopped before."""
     entered: list[Entered] = []
     """The nested nets that are open where it begins, from the outside in."""
+    is_called: bool = False
+    """Whether the recording has a schedule: what its functions computed forward is there since they were called."""
 
 
 class Document(msgspec.Struct, Generic[E, A], frozen=True, kw_only=True, forbid_unknown_fields=True):

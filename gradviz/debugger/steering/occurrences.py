@@ -65,8 +65,11 @@ class Occurrences:
         return dict(zip(positions.tolist(), numbers[first].tolist(), strict=True))
 
     @property
-    def _computed(self) -> list[int] | None:
-        """Where a condition names blobs, and not x, it is about the positions at which they are computed."""
+    def _among(self) -> Sequence[int] | None:
+        """The positions that are looked at: those of a target. A condition alone that names blobs, and not x, is about
+        those at which they are computed. None: all."""
+        if self._targets is not None:
+            return self._targets
         names = [field.blob for field in self._asked if field.blob is not None]
         is_about_rows = not names or any(field.thing in ("x", "g", "inputs") for field in self._asked)
         return None if is_about_rows else self._rows.computed_at(names)
@@ -76,8 +79,8 @@ class Occurrences:
         """All of them, in their order."""
         if self._condition is None:
             return tuple(self._targets or ())
-        among = [set(some) for some in (self._targets, self._computed) if some is not None]
-        return tuple([at for at in self.held if all(at in some for some in among)])
+        among = self._among
+        return tuple(self.held) if among is None else tuple(sorted({*among} & {*self.held}))
 
     def row_at(self, position: int) -> int:
         """The row of an event that an occurrence is about, else its first one."""

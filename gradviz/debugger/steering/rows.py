@@ -21,6 +21,7 @@ from ...program.events import (
     GradWritten,
     Played,
     Ran,
+    Seeded,
 )
 from ..document import Value
 from ..journal import NOWHERE, Indices, Recording, Statement, Writing
@@ -179,12 +180,12 @@ class Rows:
         known = (f"{key[0]}@{key[1]}" for key in self._values.keys(None) if key[0] == name)
         if any(blob in (one, name) for one in known):
             return True
-        return any(blob in (one, bare(one)) for one in self._written_gradients)
+        return any(blob in (one, bare(one)) for one in self._given_and_written)
 
     @cached_property
-    def _written_gradients(self) -> set[str]:
-        """The first blobs that events about the ``grad`` of Variables are about."""
-        numbers = self._timeline.of(GradWritten).tolist()
+    def _given_and_written(self) -> set[str]:
+        """The first blobs of events about gradients of ys, which may be given, and about the ``grad`` of Variables."""
+        numbers = self._timeline.of(Seeded, GradWritten).tolist()
         return {blob for number in numbers for blob in self.subject(number).blobs[:1]}
 
     @property
@@ -207,7 +208,7 @@ class Rows:
         names = [str(self._outputs[number]) for number in self._numbers[rows].tolist()]
         given = [(row, one) for row, one in self._gradients_written if blob in (one, bare(one))]
         found = [
-            *((0, one, NOWHERE) for one in self._fed(blob, names)),
+            *((0, one, NOWHERE) for one in self._fed(blob)),
             *zip(self.positions[rows].tolist(), names, self._frames_of(rows).tolist(), strict=True),
             *((int(self.positions[row]), one, NOWHERE) for row, one in given),
         ]
@@ -217,9 +218,9 @@ class Rows:
         entries = Entries([values[at] for at in order], frames[order])
         return Computed([found[at][0] for at in order], [found[at][1] for at in order], entries)
 
-    def _fed(self, blob: str, computed: Iterable[str]) -> list[str]:
-        """The versions of a blob that have values around all nested nets and that no event writes."""
-        written = {*computed, *(after for _, after in self._gradients_written)}
+    def _fed(self, blob: str) -> list[str]:
+        """The versions of a blob that have values around all nested nets and that nothing writes there."""
+        written = {after for _, after in self._gradients_written}
         net, name = self._recording.text.outermost, bare(blob)
         keys = {f"{name}@{key[1]}": key for key in self._values.keys(None) if key[0] == name}
         meant = [one for one in keys if blob in (name, one) and one not in written]

@@ -60,7 +60,7 @@ class Targets:
     def find(self, word: str) -> list[int]:
         """The positions after the events that a word names; none: it names nothing."""
         if word not in self._found:
-            near = Near(self._runs, word, self._forward.get(word, set()))
+            near = Near(self._runs, word, self._forward.get(word, set()), self._given)
             ran_ = (one for one in near.statements if self._names(word, ran(one), one.net.path))
             found = [
                 self._timeline.of(*[kind for kind in KINDS if kind.__name__ == word]),
@@ -77,7 +77,7 @@ class Targets:
     @consistent
     def written(self, version: str) -> list[int]:
         """The positions of the events that write a blob version."""
-        statements = Near(self._runs, version, set()).statements
+        statements = Near(self._runs, version, set(), self._given).statements
         numbers = {*self._runs.events[self._runs.of(statements)].tolist(), *self._timeline.of(GradWritten).tolist()}
         numbers.update(one.made - 1 for one in statements if one.made)
         return sorted(number + 1 for number in numbers if version in self._rows.written(number))
@@ -90,6 +90,12 @@ class Targets:
                 if event.path or can_be(event):
                     yield number
         yield from self._few.tolist()
+
+    @cached_property
+    def _given(self) -> set[str]:
+        """The names of the gradients that ys start with."""
+        events = map(self._events.__getitem__, self._timeline.of(Seeded).tolist())
+        return {name for event in events if isinstance(event, Seeded) for name in parts_of(event.gradient)}
 
     @property
     def _few(self) -> Indices:
@@ -217,13 +223,14 @@ class Near:
 
     Args:
         named: the forward operators of the outermost net that the word names.
+        given: names of gradients which perhaps no operator writes or reads.
 
     Attributes:
         statements: those of which it is the type or the forward operator, and those that write or read it.
         filters: kinds of events, and what those of them let pass that can be about the word.
     """
 
-    def __init__(self, runs: Runs, word: str, named: set[int]) -> None:
+    def __init__(self, runs: Runs, word: str, named: set[int], given: set[str]) -> None:
         writings = list(_called(runs, word))
         blobs = [one for writing in writings for one in (writing.statement, *writing.readers) if one is not None]
         typed = [one for one in runs.statements if one.op.type == word]
@@ -241,6 +248,7 @@ class Near:
             (Seeded,): lambda event: event.y in names or has(event.gradient),
         }
         is_near = bool(self.statements) or word == "Σ"
+        is_near = is_near or not names.isdisjoint(given)
         if not is_near and not any(net.every(name) for net in runs.nets for name in names):
             return  # most texts that are looked up here are conditions, and name nothing
         self.filters |= {

@@ -6,7 +6,7 @@ thousands of operators, so that the program is whole in it, and so is what flows
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from ..statistics import all_statistics, of_stack
 from .sources import rules_of, sources_of
 from .stretches import Outermost, PartProgram
 from .sums import ledger_of, placed, sum_of
-from .trace_document import Writer, formulas_of
+from .trace_document import Writer, formulas_of, is_scheduled
 from .values import frame_of, key_of, values_of
 
 EVENTS = 600
@@ -42,7 +42,7 @@ class Parts:
         operators: forward operators around all nested nets that have lines of their own; where there are no more, all.
 
     Attributes:
-        recording, values, outermost: what each part is written from.
+        recording, values, outermost, is_called: what each part is written from.
     """
 
     def __init__(self, recording: Recording, events: int = EVENTS, operators: int = MOST_OPERATORS) -> None:
@@ -51,6 +51,7 @@ class Parts:
         self.recording = recording
         self.values = values_of(recording)
         self.outermost = Outermost(recording.text.outermost)
+        self.is_called = is_scheduled(recording)
 
     def around(self, position: int) -> Trace:
         """The part in whose middle `position` is, but for where the recording begins and ends; it is not drawn yet."""
@@ -72,6 +73,7 @@ class _Part:
         chosen = self._chosen(position, len(parts.outermost.forward), operators)
         self._program = PartProgram(parts.outermost, chosen, self._writer.line)
         self._open = self._open_at(positions[0] - 1) if positions else []
+        self._is_called = parts.is_called
         self._frames = self._frame_numbers()
         self._stacks: list[Workspaces] = []
 
@@ -119,10 +121,14 @@ class _Part:
         }
 
     def _chosen(self, position: int, count: int, most: int) -> set[int]:
-        """The forward operators that have lines of their own: those that the events nearest to `position` are about."""
+        """The forward operators that have lines of their own: those that the events nearest to `position` are about,
+        and those of all sums and of the nested nets in which events are."""
         if count <= most:
             return set(range(count))
-        found: set[int] = set()
+        begin = self._recording.net_after(self._positions[0] - 1).id if self._positions else ""
+        nets = {begin, *(event.subnet for event in self._events)} - {"", None}
+        sums = [event.lines[-1] for event in self._events if event.kind == "Accumulated" and event.lines]
+        found = set(self._numbers([*(f"{net}." for net in nets), *sums]))
         for at in sorted(self._positions, key=lambda at: abs(at - position)):
             found.update(self._about(at))
             if len(found) >= most:
@@ -132,7 +138,11 @@ class _Part:
     def _about(self, at: int) -> Iterator[int]:
         """The forward operators around all nested nets that an event is about."""
         event = self._events[at - self._positions[0]]
-        for id in [*event.lines[-MOST_SAID:], *([] if event.forward is None else [_forward_id(event)])]:
+        return self._numbers([*event.lines[-MOST_SAID:], *([] if event.forward is None else [_forward_id(event)])])
+
+    def _numbers(self, ids: Iterable[str]) -> Iterator[int]:
+        """The forward operators around all nested nets that lines, by their ids, are or come from, or are inside of."""
+        for id in ids:
             statement = self._statement(id)
             number = statement.number if statement.role in ("forward", "passed") else statement.of
             if number is not None:
@@ -149,7 +159,7 @@ class _Part:
 
     def _is_shown(self, path: tuple[str, ...]) -> bool:
         """Whether a nested net is run by an operator that has a line."""
-        return self._statement(f"{self._text.ids[path]}.").id in self._program.ids
+        return self._statement(f"{self._text.ids[path]}.").id in self._program.alone
 
     def _net(self, path: tuple[str, ...]) -> Subnet:
         """A nested net with its lines."""
@@ -191,6 +201,7 @@ class _Part:
             backward=len(net.operators),
             whole=self._text.whole,
             entered=[replace(one, frame=self._number(one.frame)) for one in self._open],
+            is_called=self._is_called,
         )
 
     def _number(self, frame: int | None) -> int | None:
@@ -215,11 +226,12 @@ class _Part:
         )
 
     def _ledgers(self) -> Iterator[Ledger]:
-        """Those of the sums that are shown, and of the events here, but for the longest."""
+        """Those of the sums that are shown, in nested nets by the events here, but for the longest."""
         events, writer = self._recording.events, self._writer
         made = {line.made for line in self._program.backward if line.role == "accumulation"}
+        made.update(at for at in self._positions if events[at - 1].path)
         sums = []
-        for at in sorted({*made, *(at for at in self._positions if isinstance(events[at - 1], Accumulated))}):
+        for at in sorted(made):
             event = events[at - 1]
             if isinstance(event, Accumulated) and writer.story.is_sum(event) and len(event.contributions) <= MOST_ADDED:
                 sums.append((sum_of(writer.story, event, at), event.path))

@@ -5,7 +5,9 @@ An event is told from itself, the text of the program, and the events that it re
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -160,8 +162,21 @@ class Story:
         net, term = self._text.of(event), arrival(event)
         if isinstance(event, Seeded):
             return Term([net.latest(parts_of(event.gradient)[-1], position)], term.how, term)
-        parts = [written(net, name, event.position, position) for name in parts_of(event.gradient)]
-        return Term(parts, producer(net, term), term)
+        return Term(self.brought(event, position), producer(net, term), term)
+
+    def brought(self, event: GeneratorAdded, at: int) -> list[Writing]:
+        """The gradient that an event brought, of a sparse one indices and values.
+
+        An operator may give a blob several, as where it reads that twice: they are called alike and come in order.
+        """
+        net = self._text.of(event)
+        if event.position is None:
+            return [net.latest(name, at) for name in parts_of(event.gradient)]
+        arrivals = net.version(event.blob, event.version).arrivals
+        place = bisect_left(arrivals, at)
+        before = (self._events[arrivals[earlier] - 1] for earlier in reversed(range(place)))
+        number = sum(1 for _ in takewhile(lambda one: _are_alike(one, event), before))
+        return [_written(net, name, event.position, at, number) for name in parts_of(event.gradient)]
 
     def total(self, event: Accumulated, at: int) -> list[Writing]:
         """What the sum of an accumulation consists of."""
@@ -217,7 +232,7 @@ class Story:
 
     def _generator_added(self, event: GeneratorAdded, at: int) -> Sentences:
         net = self._text.of(event)
-        gradient = written(net, parts_of(event.gradient)[-1], event.position, at).at(at)
+        gradient = self.brought(event, at)[-1].at(at)
         if not self._goes(event):
             readers = self._readers(net, net.version(event.blob, event.version), at)
             return narration.generator_added(event, gradient, readers)
@@ -293,10 +308,15 @@ def arrival(event: Seeded | GeneratorAdded) -> Contribution:
     return Contribution(event.gradient, "given" if event.operator is None else "seed", None, event.position)
 
 
-def written(net: NetText, name: str, operator: int | None, at: int) -> Writing:
-    """The writing that a gradient's name stands for at a position, by the operator that wrote it where one did."""
-    outputs = net.operators[operator].outputs if operator is not None else []
-    return next((one for one in outputs if one.at(at).name == name), None) or net.latest(name, at)
+def _are_alike(one: Event, other: GeneratorAdded) -> bool:
+    """Whether two gradients come from one operator and are called the same."""
+    return isinstance(one, GeneratorAdded) and (one.position, one.gradient) == (other.position, other.gradient)
+
+
+def _written(net: NetText, name: str, operator: int, at: int, number: int) -> Writing:
+    """Of the outputs of an operator that have a name at a position the one with a number, else the last."""
+    named = [one for one in net.operators[operator].outputs if one.at(at).name == name]
+    return named[min(number, len(named) - 1)] if named else net.latest(name, at)
 
 
 def latest(net: NetText, gradient: Gradient | None, at: int) -> Writing | None:

@@ -93,6 +93,7 @@ class PartProgram:
         forward, backward: the lines.
         shown: the forward operators that have lines of their own.
         ids: of all lines that there are; those of nested nets may be added.
+        alone: of those around all nested nets that are no stretches.
     """
 
     def __init__(self, net: Outermost, chosen: Collection[int], line: Callable[[Statement], Line]) -> None:
@@ -125,6 +126,7 @@ class PartProgram:
         self._back_ids: dict[int, str] = {}
         backward |= self._backward(ours)
         self.backward = [backward[place] for place in sorted(backward)]
+        self.alone = {one.id for one in (*self.forward, *self.backward) if one.kind != "stretch"}
         self.ids = {one.id for one in (*self.forward, *self.backward)}
 
     def _unit(self, statement: Statement | None, ours: int) -> int | None:

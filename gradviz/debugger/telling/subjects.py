@@ -31,9 +31,8 @@ from ...program.events import (
     Visited,
     gradient_operators,
 )
-from ...program.operator import parts_of
 from ..journal import NOWHERE, Recording, Statement, Writing
-from .story import Story, latest, written
+from .story import Story, latest
 from .values import DocumentValues
 
 OF_FORWARD = (Played, Visited, Skipped, RuleApplied, InputChecked, GeneratorAdded, Accumulated)
@@ -141,7 +140,7 @@ class Subjects:
 
     def _generator_added(self, event: GeneratorAdded, at: int) -> Subject:
         net = self._text.of(event)
-        gradient = written(net, parts_of(event.gradient)[-1], event.position, at)
+        gradient = self._story.brought(event, at)[-1]
         maker = None if event.position is None else gradient.statement
         focus = [gradient, net.version(event.blob, event.version)]
         return Subject(event.index, [] if maker is None else [maker], focus)

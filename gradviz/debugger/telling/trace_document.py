@@ -327,12 +327,12 @@ def _formula_of(type: str) -> Formula | None:
 
 def schedule_of(recording: Recording) -> Schedule | None:
     """The schedule of a recording, position by position; None: it says nothing of ranks, ``grad`` and pools."""
+    if not is_scheduled(recording):
+        return None
     events, timeline = recording.events, recording.timeline
-    played = [number for number in timeline.of(Played).tolist() if not events[number].path]
+    played = _played(recording)
     ranks = [event.rank for event in map(events.__getitem__, played) if isinstance(event, Played)]
     grads = [Grad(blob, 0, value, "held") for blob, value in recording.held.items()]
-    if not (grads or recording.pools or any(rank is not None for rank in ranks) or len(timeline.of(GradWritten))):
-        return None
     waits: dict[int, Wait] = {}
     for at in (timeline.of(GradWritten, Seeded, GeneratorAdded, Visited) + 1).tolist():
         event = events[at - 1]
@@ -347,6 +347,21 @@ def schedule_of(recording: Recording) -> Schedule | None:
     end = next((at for at in range(len(events), 0, -1) if not isinstance(events[at - 1], GradWritten)), 0)
     pools = [row for lending in recording.pools for row in _pools(lending, begin, end)]
     return Schedule(ranks=ranks, waits=list(waits.values()), grads=grads, pools=pools)
+
+
+def is_scheduled(recording: Recording) -> bool:
+    """Whether a recording says something of ranks, ``grad`` or pools."""
+    if recording.saved is not None:
+        return recording.saved.schedule is not None
+    if recording.held or recording.pools or len(recording.timeline.of(GradWritten)):
+        return True
+    played = map(recording.events.__getitem__, _played(recording))
+    return any(isinstance(event, Played) and event.rank is not None for event in played)
+
+
+def _played(recording: Recording) -> list[int]:
+    """The events that play the operators around all nested nets."""
+    return [number for number in recording.timeline.of(Played).tolist() if not recording.events[number].path]
 
 
 def _pools(lending: Lending, begin: int, end: int) -> Iterator[Pool]:

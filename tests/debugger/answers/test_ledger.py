@@ -109,3 +109,14 @@ def test_of_a_gradient_it_is_said_whose_it_is() -> None:
     session = recorded(net, ["y"], x=[1.0], w=[2.0])
     with pytest.raises(CursorError, match=r'It is the gradient of x@0: session\.ledger\("x@0"\)'):
         session.ledger("x_grad")
+
+
+def test_a_gradient_that_came_alone_with_a_NaN_in_it_has_no_infinite_norm(tmp_path: Path) -> None:
+    net = Net("sick")
+    net.Log("x", "l")
+    net.SumElements("l", "loss")
+    session = recorded(net, x=[np.nan, 1.0])
+    session.save(tmp_path / "it.json")
+    for one in (session, load(tmp_path / "it.json")):
+        ledger = one.ledger("x").ledger
+        assert [ledger.norm, ledger.contributions[0].norm, ledger.cancellation] == ["nan", "nan", None]

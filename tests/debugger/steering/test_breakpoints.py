@@ -116,6 +116,14 @@ def test_a_target_and_a_condition(session):
     assert session.break_on("FC", when="norm > 20").hits == session.break_on("FC if norm > 20").hits
 
 
+def test_a_target_stops_where_a_condition_on_blobs_by_name_holds_by_then(session):
+    visits = at(session, "Visited")
+    ran = at(session, "Ran", "ReluGradient")[1]
+    gradients = session.break_on("FCGradient").hits
+    assert session.break_on("Visited", when="x@0.size > 0 or kind == 'Ran'").hits == visits
+    assert session.break_on("FCGradient if norm(h_grad) > 0").hits == tuple(hit for hit in gradients if hit > ran)
+
+
 def test_accumulations_by_how_many_gradients_they_add(session):
     accumulated = at(session, "Accumulated")
     assert session.break_on("accumulation").hits == session.break_on("n >= 2").hits == accumulated

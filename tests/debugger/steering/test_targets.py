@@ -31,6 +31,12 @@ def sparse():
     return debug(net, ["y"], workspace=ws, deduplicate="sum")
 
 
+def given():
+    net = Net("given")
+    net.add("RangeFill", ["x"], ["z"])
+    return debug(net, {"z": "from_outside"})
+
+
 RECORDINGS = {
     "a net": lambda: debug(skip_net(), ["loss"], workspace=fed_workspace()),
     "what stops": nets.overwritten,
@@ -38,6 +44,7 @@ RECORDINGS = {
     "branches in a loop": lambda: debug(gated(), ["loss"], workspace=fed(3)),
     "a loop that is not run": lambda: debug(gated(), ["loss"]),
     "rows, NaN and infinities": sparse,
+    "a given gradient that nothing reads": given,
     "by rank": lambda: by("rank"),
     "by tape": lambda: by("tape"),
 }

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gradviz import debug
+from gradviz import Net, Workspace, debug
 from gradviz.debugger import ConditionError
 from gradviz.debugger.steering.watches import sparkline
 from tests.debugger.conftest import skip_net
@@ -54,6 +54,28 @@ def test_other_things_than_numbers_are_watched(session):
     assert session.watch("norm(h) > 1e9").value is False
     assert session.watch("h.dtype").text == "float64"
     assert session.watch("loss").value == pytest.approx(float(session.value("loss")))
+
+
+def test_a_given_gradient_that_nothing_reads_is_watched_and_not_computed():
+    net = Net("skipped")
+    net.Tanh("x", "y")
+    session = debug(net, {"y": "given"}, skip=1)
+    assert session.watch("given").text == session.watch("given@0.norm").text == "not computed"
+    assert session.break_on("norm(given) > 0").hits == ()
+
+
+def test_what_was_fed_is_there_from_the_start_where_a_branch_writes_it_too():
+    net = Net("branch")
+    net.Scale("z", "a", scale=2.0)
+    with net.If("c"):
+        net.Tanh("a", "z")
+    net.SumElements("z", "loss")
+    ws = Workspace()
+    ws.feed("z", np.array([5.0]))
+    ws.feed("c", np.array([True]))
+    session = debug(net, ["loss"], workspace=ws)
+    assert session.watch("z").history[0] == (0, 5.0)
+    assert session.watch("z@0").at(0) == 5.0
 
 
 def test_in_a_loop_the_history_has_each_iteration():

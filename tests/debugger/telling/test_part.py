@@ -40,6 +40,19 @@ def deduplicated() -> gradviz.Session:
     return gradviz.debug(net, ["loss"], workspace=ws, deduplicate="sum")
 
 
+def branches() -> gradviz.Session:
+    """Stretches of it begin with an If, whose nested nets are not shown then."""
+    net = gradviz.Net("branches")
+    for _ in range(100):
+        with net.If("c"):
+            net.Tanh("x", "x")
+    net.SumElements("x", "loss")
+    ws = gradviz.Workspace()
+    for name, array in {"x": np.ones(2), "c": np.array([True])}.items():
+        ws.feed(name, array)
+    return gradviz.debug(net, ["loss"], workspace=ws)
+
+
 def chain(operators: int, schedule: str) -> gradviz.Session:
     x = gradviz.Variable(np.ones(3), name="x")
     y = x
@@ -64,6 +77,7 @@ RECORDINGS = {
     "large": program(programs.large),
     "gated loop": program(programs.gated),
     "loop of many operators": program(programs.large_loop),
+    "branches": branches,
     "packed": packed,
     "merged rows": deduplicated,
     "by rank": lambda: chain(60, "rank"),
@@ -184,3 +198,31 @@ def run(trace: Trace, frame: int) -> object:
 def short(value: Value) -> object:
     """What does not depend on how many digits and elements there is room for."""
     return value.shape, value.dtype, value.nan, value.inf, value.zero
+
+
+def test_a_part_says_whether_functions_had_run_when_they_were_called(both: tuple[Parts, Trace]) -> None:
+    parts, whole = both
+    part = parts.around(0).part
+    assert part is not None
+    assert part.is_called == (whole.schedule is not None)
+
+
+def test_the_nested_nets_of_all_events_are_there_however_few_operators_are() -> None:
+    session = branches()
+    parts = Parts(session._recording, EVENTS, operators=1)
+    for position in range(0, len(session), EVENTS // 2):
+        part = parts.around(position)
+        assert {event.subnet for event in part.events} - {None} <= {net.id for net in part.subnets}
+        assert encode(part)
+
+
+def test_the_sums_of_all_events_are_there_however_few_operators_are() -> None:
+    session = programs.record(programs.large)
+    parts = Parts(session._recording, EVENTS, operators=1)
+    added = 0
+    for position in range(0, len(session), EVENTS // 2):
+        part = parts.around(position)
+        alone = {blob for line in part.backward if line.kind == "operator" for blob in line.outputs}
+        assert {ledger.total for ledger in part.ledgers} <= alone & {*part.values}
+        added += sum(event.ledger is not None for event in part.events)
+    assert added

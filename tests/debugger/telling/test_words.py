@@ -41,6 +41,18 @@ def test_a_pass_by_rank_counts_the_parts_as_they_arrive():
     assert "`gradient of h@0, fourth part` arrives at `h@0`" in narration
 
 
+def test_an_operator_that_reads_a_blob_twice_gives_it_two_gradients():
+    net = gradviz.Net("square")
+    net.Mul(["x", "x"], "y")
+    net.SumElements("y", "loss")
+    session = gradviz.debug(net, ["loss"])
+    narration = "\n".join(said(session))
+    assert "`x_grad@0` is gradient number 1 of `x@0`" in narration
+    assert "`x_grad@1` is gradient number 2 of `x@0`" in narration
+    added = [event.blobs[0] for event in session.trace().events if event.kind == "GeneratorAdded"]
+    assert added == ["y_grad@0", "x_grad@0", "_x_grad_autosplit_0@0"]
+
+
 @pytest.mark.parametrize("document", [trace(two_branches), trace(loop)], ids=["branches", "loop"])
 def test_what_a_do_calls_its_gradients_is_not_said_where_they_are_reached(document: Trace):
     reached = [

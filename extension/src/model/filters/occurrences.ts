@@ -5,7 +5,7 @@
 
 import { currentEvent, occursAt, pathOf } from "../recording/cursor";
 import { addTo, allLines, bare, beginOf, behind, linesById, memoized, memoizedByText } from "../recording/lookup";
-import { loopAround, valueOf } from "../recording/values";
+import { loopAround, makerOf, valueOf } from "../recording/values";
 import { KINDS, type Trace, type TraceEvent, type Value } from "../schema";
 import { blobOf, ConditionError, evaluate, mentioned, nameOf, parse, shown, truth, type Field, type Find, type Node, type Result } from "./conditions/conditions";
 import { NAMES, PHRASES } from "./conditions/language.gen";
@@ -54,8 +54,10 @@ export const rowsOf = memoized((trace): Rows => {
 });
 
 function computedIn(trace: Trace, rows: Row[]): Rows["computed"] {
-  const written = new Set(trace.events.flatMap(({ row }) => row.writes));
-  const fed = Object.entries(trace.values).filter(([blob]) => !written.has(blob)).map(([blob, value]) => ({ position: 0, blob, value }));
+  const written = new Set(trace.events.flatMap(({ kind, row }) => (kind === "GradWritten" ? row.writes : [])));
+  // Nested nets write blobs of their own, which may be called as one that was fed.
+  const isFed = (blob: string): boolean => !written.has(blob) && makerOf(trace, blob, null) === undefined;
+  const fed = Object.entries(trace.values).filter(([blob]) => isFed(blob)).map(([blob, value]) => ({ position: 0, blob, value }));
   const found: Rows["computed"] = new Map();
   for (const row of [...fed, ...rows]) {
     if (row.value) for (const name of [row.blob, bare(row.blob)]) addTo(found, name, row as Computed);

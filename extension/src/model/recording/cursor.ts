@@ -148,7 +148,7 @@ function passes(trace: Trace, event: TraceEvent, target: string): boolean {
   const frame = event.frame === null ? undefined : trace.frames[event.frame];
   if (!frame) {
     const path = pathOf(trace, event);
-    return path === target || path.endsWith(`/${target}`);
+    return path === target || (!target.includes("/") && path.endsWith(`/${target}`));
   }
   const element = elementOf(trace, frame);
   if (element === target || element.replace(/\[\d+\]$/, "") === target) return true;

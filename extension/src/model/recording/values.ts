@@ -96,14 +96,26 @@ export function valueAt(trace: Trace, place: Place, position: number): Value | u
 /** Whether a blob version that gets a value has it by a position: the run that it is of has come so far. */
 export function isComputed(trace: Trace, { blob, subnet, frame }: Place, position: number): boolean {
   const maker = makerOf(trace, blob, subnet);
-  if (!maker) return true;
-  const since = frame !== null ? computedAt(trace, frame, maker.id) : ranAt(trace, maker);
+  if (frame === null) return !maker || ranAt(trace, maker) <= position;
+  const since = (maker && computedAt(trace, frame, maker.id)) ?? foundAt(trace, frame, maker);
   return since !== null && since <= position;
+}
+
+/** Since when a run has what it found: what comes from around its net and, in one of a backward pass, from the run forward. */
+function foundAt(trace: Trace, frame: number, maker: Line | undefined): number | null {
+  const isFound = !maker || (maker.role === "forward" && trace.frames[frame]?.is_backward);
+  const stay = isFound ? placesOf(trace).of(frame) : undefined;
+  return stay ? stay.entered + 1 : null;
 }
 
 /** Functions of a define-by-run pass had run when they were called; what never ran here was found computed. */
 function ranAt(trace: Trace, maker: Line): number {
-  return trace.schedule !== null && maker.role === "forward" ? maker.made : (maker.ran ?? 0);
+  return isCalled(trace, maker) ? maker.made : (maker.ran ?? 0);
+}
+
+/** Whether a line is a function that had run when it was called. */
+export function isCalled({ part, schedule }: Trace, { role }: Line): boolean {
+  return role === "forward" && (part ? part.is_called : schedule !== null);
 }
 
 /** The run forward that a run of a backward pass goes back through: a loop goes through its last iteration first. */

@@ -51,6 +51,8 @@ export interface Part {
   whole: number | null;
   /** The nested nets that are open where it begins, from the outside in. */
   entered: Entered[];
+  /** Whether the recording has a schedule: what its functions computed forward is there since they were called. */
+  is_called: boolean;
 }
 
 /**
@@ -629,6 +631,7 @@ export const TABLE = {
       backward: "whole count",
       whole: ["?whole positions", null],
       entered: [{ list: "Entered" }, []],
+      is_called: ["flag", false],
     },
   },
   CodeLine: { isRow: true,

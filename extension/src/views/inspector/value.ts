@@ -3,7 +3,7 @@
 
 import type { Reply } from "../../model/answers/asking";
 import { codeOf, placeOf, ruleOf } from "../../model/filters/code";
-import { blobsIn, computedAt, forwardIteration, isComputed, loopAround, makerOf, roundText, valueOf, workspacesOn, type Place } from "../../model/recording/values";
+import { blobsIn, computedAt, forwardIteration, isCalled, isComputed, loopAround, makerOf, roundText, valueOf, workspacesOn, type Place } from "../../model/recording/values";
 import type { Line, Scalar, Trace, Value } from "../../model/schema";
 import { count, counted, describe, histogram, NOT_COMPUTED, NOT_YET, note, picture, quantity } from "../elements/numbers";
 import { createChoice } from "../elements/controls";
@@ -85,7 +85,7 @@ function notComputed(trace: Trace, { blob, subnet, frame }: Place, maker: Line |
 
 function origin(trace: Trace, maker: Line | undefined, position: number, value: Value, frame: number | null): HTMLElement[] {
   if (!maker) return [note(frame === null ? "fed" : "from around the nested net")];
-  if (trace.schedule !== null && maker.role === "forward") return [note(`computed when ${named(maker)} was called`)];
+  if (isCalled(trace, maker)) return [note(`computed when ${named(maker)} was called`)];
   const at = frame === null ? maker.ran : computedAt(trace, frame, maker.id);
   if (at === null) return frame === null ? [] : [note(`found there; ${named(maker)} made it`)];
   if (maker.kind === "stretch") return [note(`computed${at > position ? " later" : ""}, by ${named(maker)}`)];

@@ -68,7 +68,9 @@ export function createCode(trace: Trace, navigation: Navigation) {
     if (norm.text.textContent !== shown) norm.text.textContent = shown;
     norm.text.classList.toggle("gv-bad", typeof size === "string");
     norm.bar.style.width = `${typeof size === "number" ? Math.ceil(BAR * (size / (greatestNorm(trace) || 1))) : 0}px`;
-    norm.box.title = called.gradient === null ? `What this line made ${isOver(trace) ? "gets no gradient" : "has no gradient yet"}` : `‖${called.gradient}‖ ${shown || absent(called)}: ${NORM}`;
+    const here = trace.part ? ` ${IN_PART}` : "";
+    const none = `What this line made${here} ${isOver(trace) ? "gets no gradient" : "has no gradient yet"}`;
+    norm.box.title = called.gradient === null ? none : `‖${called.gradient}‖ ${shown || absent(called)}: ${NORM}${here && `,${here}`}`;
     norm.run.setAttribute("aria-label", `Line ${number}: ${called.code.text}${shown && `, gradient ${shown}`}`);
   }
 
@@ -172,6 +174,9 @@ export function createCode(trace: Trace, navigation: Navigation) {
 }
 
 const NORM = "the norm of the gradient of what the last operator of the line made; in a loop, of its last run";
+
+/** Of operators that are left out, which a line may have called too, a part of a recording does not know it. */
+const IN_PART = "in this part of the recording";
 
 /** Pixels of the longest bar. */
 const BAR = 22;

@@ -9,6 +9,7 @@ import { otherClock } from "../../../src/model/recording/cursor";
 import type { BreakpointEntry, Trace } from "../../../src/model/schema";
 import { readMarks } from "../../../src/model/schema/reader";
 import { matrix, residualTrace, written } from "../../fixture";
+import { loopTrace } from "../../loop";
 
 const trace = residualTrace();
 const end = trace.events.length;
@@ -140,4 +141,11 @@ test("a hundred thousand events and twenty breakpoints", () => {
   const started = performance.now();
   for (let turn = 0; turn < 10; turn++) assert.equal(reverseContinueFrom(long, all, continueFrom(long, all, turn)), 0);
   assert.ok((performance.now() - started) / 20 < 50);
+});
+
+test("what was fed is there from the start, whatever nested nets call their own blobs", () => {
+  const fed = { ...loopTrace() };
+  fed.values = { ...fed.values, "x@0": matrix({ norm: 3 }) };
+  fed.events = fed.events.map((event) => (event.subnet === "s2" && event.kind === "Ran" ? { ...event, row: { ...event.row, writes: ["x@0"] } } : event));
+  assert.deepEqual(watched(fed, "norm(x@0)").history[0], { position: 0, value: 3 });
 });

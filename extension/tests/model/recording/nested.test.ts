@@ -5,7 +5,7 @@ import { MOST_TOLD, parseTrace } from "../../../src/model/document/parse";
 import { runTo } from "../../../src/model/filters/occurrences";
 import { backOver, crumbs, currentEvent, forwardLine, into, lineState, narrationAt, otherIteration, out, over, pathOf, touchedLines } from "../../../src/model/recording/cursor";
 import { allLines, linesById, subnetOf } from "../../../src/model/recording/lookup";
-import { blobsIn, computedAt, forwardIteration, loopAround, roundsOf, roundText, valueOf, workspacesOn } from "../../../src/model/recording/values";
+import { blobsIn, computedAt, forwardIteration, isComputed, loopAround, roundsOf, roundText, valueOf, workspacesOn } from "../../../src/model/recording/values";
 import { loopDocument, loopTrace, ROUNDS } from "../../loop";
 
 const trace = loopTrace();
@@ -97,6 +97,16 @@ test("run to finds nets, runs and iterations", () => {
   assert.equal(runTo(trace, 0, "iteration 9"), null);
 });
 
+test("a way into nested nets begins outside of all, while the pass is generated too", () => {
+  const [first] = trace.events;
+  const inner = trace.subnets[2];
+  assert.ok(first && inner);
+  const deeper = { ...inner, id: "s3", path: ["0.then_net", ...inner.path] };
+  const enter = (subnet: string) => ({ ...first, kind: "EnteredSubnet" as const, subnet, frame: null, targets: [] });
+  const generated = { ...trace, subnets: [...trace.subnets, deeper], events: ["s3", "s2"].map(enter) };
+  assert.deepEqual(["1.loop_net/0.net", "0.then_net/1.loop_net/0.net", "0.net"].map((target) => runTo(generated, 0, target)), [2, 1, 1]);
+});
+
 test("another iteration is looked at in the same place", () => {
   const at = reached("Tanh", reached("iteration 1"));
   const next = otherIteration(trace, at, 1);
@@ -113,6 +123,16 @@ test("values are those of the run", () => {
   assert.equal(valueOf(trace, frame, "x@0"), undefined);
   assert.equal(valueOf(trace, null, "x@1"), undefined);
   assert.equal(computedAt(trace, frame ?? 0, "s2.f0"), ran);
+});
+
+test("what a run found is computed since it began, what it makes itself since that ran", () => {
+  const since = (blob: string, frame: number): number => trace.events.findIndex((_, index) => isComputed(trace, { blob, subnet: "s2", frame }, index));
+  const runs = trace.frames.flatMap(({ subnet, is_backward }, frame) => (subnet === "s2" ? [{ frame, is_backward }] : []));
+  for (const { frame, is_backward } of runs) {
+    const [begun, ran] = ["EnteredSubnet", "Ran"].map((kind) => trace.events.findIndex((event) => event.kind === kind && event.frame === frame) + 1);
+    assert.deepEqual([since("x@0", frame), since("x@1", frame)], [begun, is_backward ? begun : ran]);
+    if (is_backward) assert.equal(since("x_grad@0", frame), ran);
+  }
 });
 
 test("a blob is found in every iteration, in the order of the forward pass", () => {

@@ -4,7 +4,8 @@ import { test } from "node:test";
 import { occurrencesOf } from "../../../src/model/filters/occurrences";
 import { parseTrace } from "../../../src/model/document/parse";
 import { backOver, clamp, crumbs, currentEvent, narrationAt, nextEvent, occursAt, over } from "../../../src/model/recording/cursor";
-
+import { isComputed } from "../../../src/model/recording/values";
+import type { Part } from "../../../src/model/schema/trace.gen";
 import type { Trace } from "../../../src/model/schema";
 import { residualTrace, written } from "../../fixture";
 import { loopTrace } from "../../loop";
@@ -12,9 +13,9 @@ import { loopTrace } from "../../loop";
 const FIRST = 9;
 
 /** The events of a trace from a position on, so many of them, with the nets that are open there. */
-function partOf(trace: Trace, first: number, count: number): Trace {
+function partOf(trace: Trace, first: number, count: number): Trace & { part: Part } {
   const entered = crumbs(trace, first).map(({ subnet, frame, entered: at }) => ({ subnet: subnet.id, frame, at: at + 1 }));
-  const part = { first, length: trace.events.length, forward: trace.forward.length, backward: trace.backward.length, whole: null, entered };
+  const part = { first, length: trace.events.length, forward: trace.forward.length, backward: trace.backward.length, whole: null, entered, is_called: false };
   return { ...trace, part, events: trace.events.slice(first, first + count) };
 }
 
@@ -40,6 +41,12 @@ test("what is looked for in a part is found where it is in the recording", () =>
   const here = (positions: number[]): number[] => positions.filter((position) => position > FIRST && position <= FIRST + 12);
   for (const word of ["RuleApplied", "FC", "a"]) assert.deepEqual(occursAt(part, word), here(occursAt(whole, word)));
   assert.deepEqual(occurrencesOf(part, "Accumulated if n > 1").positions, here(occurrencesOf(whole, "Accumulated if n > 1").positions));
+});
+
+test("what functions computed forward is there since they were called, in a part too", () => {
+  const place = { blob: "h@0", subnet: null, frame: null };
+  const called = { ...part, part: { ...part.part, is_called: true } };
+  assert.deepEqual([part, called].map((trace) => isComputed(trace, place, FIRST)), [false, true]);
 });
 
 test("a name that a part has not may be one of the recording", () => {
