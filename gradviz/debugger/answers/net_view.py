@@ -85,7 +85,8 @@ class NetView:
     def names(self) -> Iterator[str]:
         """The names of all blobs, as they come in the program."""
         for statement in (*self.net.forward, *self.net.backward):
-            yield from (blob.name for blob in (*statement.inputs, *statement.outputs))
+            names = (blob.name for blob in (*statement.inputs, *statement.outputs))
+            yield from filter(self.net.writings.get, names)  # what was only to pass through has no version
         yield from (name for name, writings in self.net.writings.items() if writings)
         if not self.net.path:
             yield from (name for name, _ in self.recorded.values.keys(None))
