@@ -89,9 +89,12 @@ def test_any_place_of_the_whole_is_a_click_away_and_so_is_a_stretch(host: Host) 
 
 
 @with_kernels
-def test_the_table_of_a_part_has_operators_by_their_numbers(host: JupyterHost) -> None:
+def test_a_part_is_no_lesson_and_its_table_has_operators_by_their_numbers(host: JupyterHost) -> None:
     view = host.show(long_chain)
     host.run("session.run_to('#4000')")
+    view.press("t")
+    expect(view.narration).to_contain_text("teaching is for smaller ones")
+    expect(view.button("Teach")).to_have_attribute("aria-pressed", "false")
     view.press("g")
     rows = view.graph.get_by_role("table", name="Operators").get_by_role("row")
     row = rows.filter(has=view.page.locator("[data-operator='f4000']"))
@@ -143,14 +146,6 @@ def test_what_other_parts_have_is_asked_of_python(host: JupyterHost) -> None:
     view.open_tab("Ledger")
     host.run("session.move_to(1)")
     expect(view.inspector).to_contain_text("Gradient of x1@0 = sum of 1 contribution")
-
-
-@with_kernels
-def test_a_part_is_no_lesson(host: JupyterHost) -> None:
-    view = host.show(long_chain)
-    view.press("t")
-    expect(view.narration).to_contain_text("teaching is for smaller ones")
-    expect(view.button("Teach")).to_have_attribute("aria-pressed", "false")
 
 
 @with_kernels
