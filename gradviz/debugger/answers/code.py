@@ -109,8 +109,7 @@ def _called_in(recorded: Recorded) -> dict[str, Called]:
         own: dict[str, Called] = {}
         for statement in net.forward:
             if statement.code is not None:
-                gradients = (recorded.story.gradient(net, blob) for blob in statement.outputs)
-                gradient = next((one for one in gradients if one is not None), None)
+                gradient = recorded.story.first_gradient(statement)
                 if gradient is not None or str(statement.code) not in own:
                     own[str(statement.code)] = Called(statement.code, net, gradient)
         found = own | found

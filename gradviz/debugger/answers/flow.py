@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -39,24 +38,14 @@ class Sent(NamedTuple):
 
 def sent(view: NetView, blob: Writing) -> Iterator[Sent]:
     """The gradients of a version and their sums, in the order of their coming; a seed is one."""
-    # An input that is read twice has two gradients, which one operator may write under one name.
-    alike: Counter[tuple[int, str]] = Counter()
     for at in blob.arrivals:
         event = view.recorded.events[at - 1]
         if isinstance(event, Accumulated):
             yield Sent(at, _parts(view, event.gradient, at), "sum", event.index)
             continue
         assert isinstance(event, Seeded | GeneratorAdded)
-        parts = _parts(view, event.gradient, at)
-        if event.position is not None:
-            name = parts_of(event.gradient)[-1]
-            outputs = view.net.operators[event.position].outputs
-            written = [one for one in outputs if one.at(at).name == name]
-            if written:
-                place = alike[event.position, name]
-                parts = (*parts[:-1], written[place if place < len(written) else 0])
-                alike[event.position, name] += 1
-        one = arrival(event)
+        one, story = arrival(event), view.recorded.story
+        parts = _parts(view, event.gradient, at) if isinstance(event, Seeded) else tuple(story.brought(event, at))
         yield Sent(at, parts, one.how, one.index)
 
 

@@ -10,7 +10,6 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from time import perf_counter
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -279,8 +278,7 @@ def _read(
                 raise Broken("engines yield events of gradviz.events, and mappings from blob versions to values")
             if limits.interrupts.is_asked:
                 raise interrupted(f"after event {len(rules.events)}")
-            if (now := perf_counter()) > limits.pace.due:
-                limits.pace.tell(now, len(rules.events))
+            limits.pace.reached(len(rules.events))
         item = END
         rules.end()
     except Broken as broken:

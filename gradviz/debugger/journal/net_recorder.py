@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from itertools import islice
 from os import PathLike
-from time import perf_counter
 
 import numpy as np
 from msgspec.structs import replace
@@ -181,8 +180,7 @@ def _generate(generator: Iterator[Event], events: list[Event], limits: Limits) -
         events.extend(islice(generator, AT_ONCE))
         if limits.interrupts.is_asked:
             raise interrupted(f"after event {len(events)}, while the pass was generated")
-        if (now := perf_counter()) > limits.pace.due:
-            limits.pace.tell(now, len(events))
+        limits.pace.reached(len(events))
 
 
 def check_arguments(net: object, ys: object, workspace: object) -> None:

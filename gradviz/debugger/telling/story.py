@@ -193,6 +193,11 @@ class Story:
         parts = self.total(event, at) if isinstance(event, Accumulated) else self._arrival(event, at).parts
         return parts[-1]
 
+    def first_gradient(self, statement: Statement) -> Writing | None:
+        """That of the first output of a statement that gets one; None: none does."""
+        found = (self.gradient(statement.net, blob) for blob in statement.outputs)
+        return next((one for one in found if one is not None), None)
+
     def merged(self, event: Deduplicated, at: int) -> tuple[list[Writing], list[Writing]]:
         """The gradient whose rows were merged, and the one that this gave: indices and values."""
         net = self._text.outermost

@@ -239,6 +239,7 @@ class Writer:
         """A statement of the program."""
         op, is_passed = statement.op, statement.role == "passed"
         known = None if is_passed else lookup(op.type)
+        gradient = self.story.first_gradient(statement) if statement.role == "forward" else None
         readings = [statement.at(position) for position in statement.changes()]
         history = [
             Revision(at=one.position, inputs=list(map(str, one.inputs)), outputs=list(map(str, one.outputs)))
@@ -260,15 +261,10 @@ class Writer:
             made=statement.made,
             history=history,
             formula=known.formula if known else "",
-            gradient=self._gradient(statement),
+            gradient=None if gradient is None else str(gradient),
             ran=self.ran.get(statement) if statement.net.path else statement.ran,
             stale=self._recording.stale.get(statement),
         )
-
-    def _gradient(self, statement: Statement) -> str | None:
-        """The gradient of the first output of a forward operator that gets one."""
-        outputs = statement.outputs if statement.role == "forward" else ()
-        return next((str(found) for one in outputs if (found := self.story.gradient(statement.net, one))), None)
 
     def subnets(self, paths: Iterable[tuple[str, ...]]) -> Iterator[Subnet]:
         """Some nested nets, without their lines."""
