@@ -80,10 +80,10 @@ class Session(Shown):
         Raises:
             TraceError: the file is cut off, of a newer version, or no trace.
         """
-        trace, told = decode_with_events(Path(path).read_bytes())
+        trace, told, ran = decode_with_events(Path(path).read_bytes())
         if trace.events or not told:
             return cls(trace, told=told)
-        return cls(None, unpacked_recording(trace, told))
+        return cls(None, unpacked_recording(trace, told, ran))
 
     def save(self, path: str | Path) -> None:
         """Write the trace document, picture included, to `path` (by custom ``*.gradviz.json``), whole or not at all.
@@ -105,7 +105,7 @@ class Session(Shown):
             return
         with uncollected():
             trace = self._marked(outline(self._recording))
-            packed_trace = encode_packed(trace, *self._recording.in_columns)
+            packed_trace = encode_packed(trace, *self._recording.noted)
         write_whole(path, packed_trace)
 
     def _save_gradients(self, folder: Path) -> Path:

@@ -156,7 +156,7 @@ export function residualTrace(options: { execute: boolean } = { execute: true })
   const events = recorder.events.map((event, index) => ({ ...event, row: rowOf(event, index + 1, [...forward, ...backward]) }));
   const net = { name: "residual", ops: FORWARD.map(([type, inputs, outputs]) => ({ type, inputs, outputs })) };
   return {
-    format: "gradviz-trace", version: 5, producer: "gradviz 0.1.0", engine: "symbolic", part: null, name: "residual", summary: "A net of 7 operators.", obstacle: null, upcoming: null, net,
+    format: "gradviz-trace", version: 6, producer: "gradviz 0.1.0", engine: "symbolic", part: null, name: "residual", summary: "A net of 7 operators.", obstacle: null, upcoming: null, net,
     ys: ["loss"], skip: 0, forward, backward, subnets: [], templates: ["{text}"], events, frames: [], values, arrays: [], stacks: [], ledgers, merges: [],
     gradients: { x: "x_grad@0", a: "a_grad@0", w1: "w1_grad@0" }, graph: GRAPH, schedule: null, formulas: {}, sources: [], rules: {}, breakpoints: [], watches: [],
   };

@@ -106,7 +106,7 @@ export function loopDocument(): Written {
   writer.add("gradient", { kind: "Ran", forward: 1, lines: ["b0"], blobs: ["g@1"], targets: ["Ran"] }, backward, null, "looped back");
   const stack = { shape: [ROUNDS], dtype: "workspaces", device: "cpu", size: ROUNDS, min: null, max: null, mean: null, mean_abs: null, norm: null, nan: 0, inf: 0, zero: 0, preview: [], rows: 0, columns: 0, stack: ROUNDS };
   return {
-    format: "gradviz-trace", version: 5, producer: "gradviz tests", engine: "symbolic", name: "loop", summary: "", obstacle: null, net: {}, ys: ["x"], skip: 0,
+    format: "gradviz-trace", version: 6, producer: "gradviz tests", engine: "symbolic", name: "loop", summary: "", obstacle: null, net: {}, ys: ["x"], skip: 0,
     forward: FORWARD, backward: BACKWARD, subnets: SUBNETS, templates: ["{words}", "{who} {what} {when}"], events: writer.events, frames: writer.frames, values: { "W@1": stack },
     arrays: { kinds: [[[], "float64", "cpu"]], rows: writer.arrays }, stacks: writer.stacks, ledgers: [], merges: [], gradients: {}, graph: { omitted: "drawn elsewhere" },
   };

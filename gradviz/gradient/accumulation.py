@@ -23,9 +23,9 @@ import msgspec
 
 from ..operators.gradients import gradient_name
 from ..program import Device, Gradient, GradientError, GradientSlice, Operator
-from ..program.control_flow import NETS, renamed
 from ..program.events import Contribution, GeneratorAdded, How, Rename
 from ..program.operator import BlobVersion, free_name, numbered_name
+from ..program.renaming import rename_steps
 
 
 class Step(msgspec.Struct, frozen=True, gc=False):
@@ -360,16 +360,6 @@ def _split_halves(generators: Sequence[Generator], operators: list[Operator], na
 
 
 def _rename(steps: Steps, old: str, new: str, operators: list[Operator]) -> list[Rename]:
-    for number, step in enumerate(steps):
-        op = operators[step.position]
-        if op.type in NETS:
-            made = renamed(op, {old: new} if number else {}, {old: new} if step.slot >= 0 else {})
-        else:
-            inputs = [new if name == old else name for name in op.inputs] if number else op.inputs
-            outputs = op.outputs
-            if step.slot >= 0:
-                outputs = outputs.copy()
-                outputs[step.slot] = new
-            made = msgspec.structs.replace(op, inputs=inputs, outputs=outputs)
-        operators[step.position] = made
-    return [Rename(step.position, step.slot, old, new) for step in steps]
+    renames = [Rename(step.position, step.slot, old, new) for step in steps]
+    rename_steps(operators, renames)
+    return renames

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from functools import cached_property
-from itertools import repeat
-from typing import Any, NamedTuple, overload
+from itertools import chain, repeat
+from typing import Any, NamedTuple, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..operators.registry import Array
 from ..program.events import KINDS, EnteredSubnet, Failed, LeftSubnet, Ran
-from ..program.net_halves import Key, NetHalves, Numbered, Part
-from .nested import Step
+from ..program.net_halves import Key, NetHalves, Part
+from ..program.operator import BlobVersion, Ssa
+from .devices import CPU
 from .store import Shelf, Store, new_values
 
 NOWHERE = -1
@@ -47,6 +48,14 @@ def lookup_in(blobs: Mapping[str, Array]) -> Lookup:
     return blobs.entries.get if type(blobs) is Shelf else blobs.get
 
 
+class Planned(Protocol):
+    """An operator as it was planned; of one that was read from a file, where it ran."""
+
+    @property
+    def device(self) -> Any:
+        """Where it runs."""
+
+
 class Half:
     """A nested net forward, or its backward pass: what all runs of it have in common.
 
@@ -66,6 +75,12 @@ class Half:
         self.is_backward = is_backward
         self.inside: dict[tuple[int, str], Half] = {}
         self.is_scoped = net.argument == "net"
+
+    @cached_property
+    def program(self) -> Sequence[Ssa[BlobVersion]]:
+        """Its operators with their versions."""
+        program, count = self.net.program, len(self.net.forward)
+        return program[count:] if self.is_backward else program[:count]
 
     @cached_property
     def part(self) -> Part:
@@ -227,6 +242,11 @@ class Runs(Sequence[Run]):
 NO_RUNS = Runs([], [])
 
 
+def device_of(step: Planned) -> str:
+    """On which device a step runs, as its event says it."""
+    return "cpu" if step.device is CPU else str(step.device)
+
+
 def put(values: Values, keys: Iterable[Key], entries: Iterable[Any]) -> None:
     """Let `values` have what stands for versions, one after the other; of None there are none."""
     kept = values.entries if type(values) is Shelf else values
@@ -241,8 +261,8 @@ class Notes:
     Attributes:
         codes: of each event the number of its kind among `KINDS`.
         seconds: of each operator that ran, in the order in which they ended.
-        program: the operators of the outermost net; empty where what runs them tells of them.
-        steps: the same as they were planned; empty: the program was not run.
+        net: the outermost net; None: what runs it tells of its operators.
+        steps: its operators as they were planned; empty: the program was not run.
         halves: the nested nets that ran.
         noted: of each run of one.
         runs: they.
@@ -253,15 +273,20 @@ class Notes:
         before: of the operators that have run before, which these notes go on with, and which stay as they are.
     """
 
-    def __init__(self, program: Sequence[Numbered], store: Store | None = None, before: Notes | None = None) -> None:
+    def __init__(self, net: NetHalves | None, store: Store | None = None, before: Notes | None = None) -> None:
         self.codes: bytearray = bytearray() if before is None else before.codes[:]
         self.seconds: array[float] = array("d") if before is None else before.seconds[:]
-        self.program = program
-        self.steps: Sequence[Step] = ()
+        self.steps: Sequence[Planned] = ()
+        self.net = net
         self.halves: list[Half] = [] if before is None else before.halves[:]
         self.noted: list[RunNote] = [] if before is None else before.noted[:]
         self.runs = Runs(self.halves, self.noted, store)
         self.failed: Failed | None = None
+
+    @property
+    def planned(self) -> Iterator[Sequence[Planned]]:
+        """The steps of the outermost net, and of each run of a nested one."""
+        return chain([self.steps], (note[3] for note in self.noted))
 
     def seconds_of(self, some: slice) -> NDArray[np.float64]:
         """Of some operators that ran how long each took, as its event says it."""
@@ -279,7 +304,7 @@ class Notes:
 
     def renamed(self, net: NetHalves) -> Notes:
         """The same of a program some of whose blobs are called otherwise since; `net`: its outermost net."""
-        notes = Notes(())
+        notes = Notes(None)
         notes.codes, notes.seconds = self.codes, self.seconds
         outermost = Half(net, NOWHERE, NOWHERE)
         for half, number, *more in self.noted:

@@ -139,8 +139,7 @@ class WatchedExecution:
     """
 
     def __init__(self, net: NetHalves, limits: Limits, before: Notes | None = None) -> None:
-        program = [*net.part(False).steps, *net.part(True).steps] if before is None else ()
-        self.notes = Notes(program, limits.store, before)
+        self.notes = Notes(net if before is None else None, limits.store, before)
         self.values: Values = new_values(limits.store)
         codes, seconds = self.notes.codes, self.notes.seconds
         # Looked up once, since a loop of many rounds asks for them as often.

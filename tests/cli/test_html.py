@@ -27,7 +27,7 @@ def test_html_writes_beside_the_recording(recording: Path, capsys: pytest.Captur
 
 
 def deep() -> str:
-    return '{"format": "gradviz-trace", "version": 5, "net": ' + '{"a": ' * 100_000
+    return '{"format": "gradviz-trace", "version": 6, "net": ' + '{"a": ' * 100_000
 
 
 @pytest.mark.parametrize(
@@ -35,11 +35,11 @@ def deep() -> str:
     [
         (lambda text: text[: len(text) // 2], "This is not JSON"),
         (lambda text: "", "This is not JSON"),
-        (lambda text: text.replace('"version":5', '"version":99', 1), "version 99; this gradviz reads up to version 5"),
+        (lambda text: text.replace('"version":6', '"version":99', 1), "version 99; this gradviz reads up to version 6"),
         (lambda text: "{}", "not a gradviz trace"),
         (lambda text: "[]", "not a gradviz trace"),
         (lambda text: deep(), "nested deeper"),
-        (lambda text: text.replace('"kind":"Played"', '"kind":"<script>"', 1), "not built as version 5 says"),
+        (lambda text: text.replace('"kind":"Played"', '"kind":"<script>"', 1), "not built as version 6 says"),
         (lambda text: text.replace('"forward":0', '"forward":77', 1), "contradicts itself"),
     ],
 )

@@ -2,7 +2,7 @@
 
 from .bounds import LONGEST_SOURCE, MERGED_ROWS, MOST_SOURCES, PREVIEW_COLUMNS, PREVIEW_ROWS, TraceError
 from .codec import as_rows, decode, decode_with_events, described, encode, rows_and_columns
-from .packed import MOST_EVENTS, Repeated, encode_packed
+from .packed import MOST_EVENTS, RanColumns, encode_packed
 from .parts import (
     BreakpointEntry,
     Contribution,
@@ -41,7 +41,7 @@ __all__ = [
     "FORMAT", "LONGEST_SOURCE", "MERGED_ROWS", "MOST_EVENTS", "MOST_SOURCES", "PREVIEW_COLUMNS", "PREVIEW_ROWS",
     "BreakpointEntry", "Contribution", "Entered", "EventRow", "Formula", "Frame", "Grad", "Graph", "How", "Kind",
     "Ledger", "Line", "Marked", "Merge", "MergedRow", "Narration", "NodeGroup", "Number", "Obstacle", "Part", "Pool",
-    "Repeated", "Revision", "Role", "Schedule", "Source", "Subnet", "Trace", "TraceError", "TraceEvent", "Value",
+    "RanColumns", "Revision", "Role", "Schedule", "Source", "Subnet", "Trace", "TraceError", "TraceEvent", "Value",
     "Wait", "Workspaces", "all_lines", "as_rows", "decode", "decode_with_events", "described", "encode",
     "encode_packed", "filled", "json_safe", "number", "rows_and_columns",
 ]  # fmt: skip

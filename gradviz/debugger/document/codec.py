@@ -17,7 +17,7 @@ from ...program.events import Event, from_dict, from_dicts
 from ...runtime.watched import uncollected
 from .bounds import TraceError, contradiction, too_deep, wrong
 from .check import check, distinct
-from .packed import PackedTrace, unpacked
+from .packed import PackedTrace, RanColumns, unpacked
 from .parts import Narration, Subnet, TraceEvent, Value
 from .schema import FORMAT, VERSION, Again, Arrays, Measured, Trace, WrittenTrace
 
@@ -50,11 +50,11 @@ def decode(data: bytes | str) -> Trace:
     return decode_with_events(data)[0]
 
 
-def decode_with_events(data: bytes | str) -> tuple[Trace, list[Event]]:
+def decode_with_events(data: bytes | str) -> tuple[Trace, list[Event], RanColumns | None]:
     """The same, with the events that the details of its events describe, without what the document says
     once for all iterations of a loop, and how long an operator ran.
 
-    The document of a large recording has no lines and no events of its own.
+    The document of a large recording has no lines and no events of its own; what ran behind its pass is in columns.
     """
     with uncollected():
         try:
@@ -73,7 +73,7 @@ def decode_with_events(data: bytes | str) -> tuple[Trace, list[Event]]:
         fields |= {"events": lengthened(written.events, written.templates), "arrays": as_values(written.arrays)}
         trace = Trace(**fields)
         check(trace)
-        return trace, _described_events(trace)
+        return trace, _described_events(trace), None
 
 
 def _refusal(data: bytes | str, error: Exception) -> TraceError:

@@ -1,26 +1,25 @@
-"""How a large recording is written and read: packed, with its events in columns.
+"""How a large recording is written and read: packed, its events in blocks, what ran behind the pass in columns.
 
-The iterations of a loop repeat each other: an operator that runs, and a nested net that is entered or left, stands
-there once, and columns say of each time what differs. So what is damaged is found by the column.
+Operators and nested nets say what ran: of each event the columns have only what those leave open.
 """
 
 from __future__ import annotations
 
+from array import array
 from base64 import b64decode, b64encode
-from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
 from zlib import compress, decompressobj
 from zlib import error as ZlibError
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from ...program import GradvizError
-from ...program.events import AnyEvent, EnteredSubnet, Event, LeftSubnet, Ran, completed
+from ...program.events import AnyEvent, Event, Failed, completed
 from ...program.net import shown_argument
-from .bounds import LARGEST, TraceError
+from ...runtime.notes import ENTERED, LEFT, RAN, Notes, Planned, device_of
+from .bounds import TraceError
 from .check import check_outline
 from .schema import FORMAT, VERSION, Trace
 
@@ -31,113 +30,111 @@ MOST_UNPACKED = 4 << 30
 """Bytes that a file may unpack to."""
 
 MOST_PACKED = 100_000_000
-"""Events that a file may have: a few bytes each in columns, and more in memory."""
+"""Events that may run: a byte each in the file, and more in memory."""
+
+BLOCK = 4096
+"""Events that are packed together."""
 
 
 class PackedTrace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A large recording as JSON: what it is about, and all else packed."""
 
     format: Literal["gradviz-trace"] = FORMAT
-    version: Literal[5] = VERSION
+    version: Literal[6] = VERSION
     producer: str
     name: str
     summary: str
-    packed: str
-    """Base64 of what zlib has compressed: the document without lines and events, then `Columns`, in MessagePack."""
+    packed: list[str]
+    """Base64 of what zlib has compressed, in MessagePack: the document without lines and events, with the columns of
+    what ran; then the other events, block by block."""
 
 
-class Columns(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """Events: each is one of `whole`, but that those of the kinds `REPEATED` have a path and a number of their own."""
+class PlannedStep(NamedTuple):
+    """An operator of a net that ran: all that a file has of its `Step`."""
 
-    whole: list[AnyEvent]
-    paths: list[tuple[str, ...]]
-    like: bytes
-    """int32, little-endian: of each event the number of the one among `whole`."""
-    path: bytes
-    """int32, little-endian: of each event the number of its path among `paths`."""
-    number: bytes
-    """float64, little-endian: of each event the seconds or the iteration; NaN: None."""
+    device: str
 
 
-DTYPES = ("<i4", "<i4", "<f8")
+class RanColumns(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """What ran behind the pass."""
 
-REPEATED: dict[type, str] = {Ran: "seconds", EnteredSubnet: "iteration", LeftSubnet: "iteration"}
-"""Kinds of events that happen in each iteration, and the field that a column has the number of."""
+    happened: bytes
+    """A character for each event: ``(`` and ``)``, a nested net was entered and left; ``.``, an operator ran."""
+    seconds: bytes
+    """float64, little-endian: of each operator that ran."""
+    devices: list[str]
+    plans: list[bytes]
+    """int32, little-endian: of each operator of a net the number of its device."""
+    plan: bytes
+    """int32, little-endian: the number of the plan by which the program ran, then of each nested net that did."""
+    failed: Failed | None
+    """The last event of all, where something ended it."""
 
-STEPS = {EnteredSubnet: 1, LeftSubnet: -1}
+    @property
+    def codes(self) -> bytes:
+        """Of each event the number of its kind among `KINDS`."""
+        return self.happened.translate(_CODES)
+
+    def times(self) -> array[float]:
+        """Of each operator the seconds that it took."""
+        return array("d", np.frombuffer(self.seconds, "<f8").astype(np.float64).tobytes())
+
+    def steps(self) -> list[list[Planned]]:
+        """Those of the program, then of each nested net that ran."""
+        devices: list[Planned] = list(map(PlannedStep, self.devices))
+        plans = [[devices[number] for number in np.frombuffer(plan, "<i4").tolist()] for plan in self.plans]
+        return [plans[number] for number in np.frombuffer(self.plan, "<i4").tolist()]
 
 
-class Repeated(NamedTuple):
-    """The last events of a recording, those that iterations repeat, in columns of their own.
-
-    Attributes:
-        whole: one of each that differ in more than path and number, in the order in which they come first.
-        like: of each event which of these it is like.
-        paths: in the order in which events come to them.
-        path: of each event which path it has.
-        number: of each event the seconds or the iteration; NaN: None.
-    """
-
-    whole: Sequence[Event]
-    like: NDArray[np.integer[Any]]
-    paths: Sequence[tuple[str, ...]]
-    path: NDArray[np.integer[Any]]
-    number: NDArray[np.float64]
+_CODES = bytes.maketrans(b"().", bytes([ENTERED, LEFT, RAN]))
+_CHARACTERS = bytes.maketrans(bytes([ENTERED, LEFT, RAN]), b"().")
 
 
-def encode_packed(outline: Trace, events: Sequence[Event], repeated: Repeated | None = None) -> bytes:
-    """A large recording as JSON, UTF-8; `outline` is its document without lines and events, `repeated` go on behind
-    `events`."""
+def encode_packed(outline: Trace, events: Sequence[Event], notes: Notes | None = None) -> bytes:
+    """A large recording as JSON, UTF-8; `outline` is its document without lines and events, `notes` say what happened
+    behind `events`."""
     encoder = msgspec.msgpack.Encoder(enc_hook=shown_argument)
-    packed = b64encode(compress(encoder.encode((outline, _in_columns(events, repeated))), 1)).decode()
+    blocks: list[object] = [(outline, None if notes is None else _in_columns(notes))]
+    blocks += [events[begin : begin + BLOCK] for begin in range(0, len(events), BLOCK)]
+    packed = [b64encode(compress(encoder.encode(block), 1)).decode() for block in blocks]
     header = PackedTrace(producer=outline.producer, name=outline.name, summary=outline.summary, packed=packed)
     return msgspec.json.encode(header)
 
 
-def _in_columns(events: Sequence[Event], repeated: Repeated | None) -> Columns:
-    whole: list[Event] = []
-    first: dict[object, int] = {}
-    paths: dict[tuple[str, ...], int] = {}
-    like: list[int] = []
-    path: list[int] = []
-    number: list[float | None] = []
-
-    def place_of(event: Event) -> int:
-        key: object = None
-        if type(event) is Ran:
-            # Iterations have the operator itself in common.
-            key = id(event.op), event.position, event.in_versions, event.out_versions, event.device
-        elif type(event) is EnteredSubnet or type(event) is LeftSubnet:
-            key = type(event), event.index, event.argument, event.name
-        place = len(whole) if key is None else first.setdefault(key, len(whole))
-        if place == len(whole):
-            whole.append(event if key is None else replace(event, path=(), **{REPEATED[type(event)]: None}))
-        return place
-
-    for event in events:
-        like.append(place_of(event))
-        path.append(paths.setdefault(event.path, len(paths)))
-        field = REPEATED.get(type(event))
-        number.append(None if field is None else getattr(event, field))
-    columns = [np.array(column, dtype) for column, dtype in zip((like, path, number), DTYPES, strict=True)]
-    if repeated is not None:
-        places = np.array([place_of(event) for event in repeated.whole], np.int64)
-        numbers = np.array([paths.setdefault(one, len(paths)) for one in repeated.paths], np.int64)
-        behind = places[repeated.like], numbers[repeated.path], repeated.number
-        columns = [np.append(*both).astype(both[0].dtype) for both in zip(columns, behind, strict=True)]
-    return Columns(whole, list(paths), *(column.tobytes() for column in columns))
+def _in_columns(notes: Notes) -> RanColumns:
+    devices: dict[str, int] = {}
+    plans: dict[bytes, int] = {}
+    plan_of: dict[int, int] = {}
+    plan: list[int] = []
+    for steps in notes.planned:
+        if id(steps) not in plan_of:
+            numbers = [devices.setdefault(device_of(step), len(devices)) for step in steps]
+            plan_of[id(steps)] = plans.setdefault(np.array(numbers, "<i4").tobytes(), len(plans))
+        plan.append(plan_of[id(steps)])
+    return RanColumns(
+        happened=bytes(notes.codes).translate(_CHARACTERS),
+        seconds=notes.seconds_of(slice(None)).astype("<f8").tobytes(),
+        devices=list(devices),
+        plans=list(plans),
+        plan=np.array(plan, "<i4").tobytes(),
+        failed=notes.failed,
+    )
 
 
-def unpacked(written: PackedTrace) -> tuple[Trace, list[Event]]:
-    """The document without lines and events, and the events.
+def unpacked(written: PackedTrace) -> tuple[Trace, list[Event], RanColumns | None]:
+    """The document without lines and events, the events, and what ran behind them.
 
     Raises:
         TraceError: ``bad_structure``, ``bad_reference``: the file is damaged.
     """
     try:
-        outline, columns = msgspec.msgpack.decode(_decompressed(written.packed), type=tuple[Trace, Columns])
+        blocks = _decompressed(written.packed)
+        outline, ran = msgspec.msgpack.decode(next(blocks, b""), type=tuple[Trace, RanColumns | None])
         check_outline(outline)
-        return outline, _events(columns)
+        if ran is not None:
+            _check(ran, len(outline.frames))
+        decoder = msgspec.msgpack.Decoder(list[AnyEvent])
+        return outline, [completed(event) for block in blocks for event in decoder.decode(block)], ran
     except TraceError:
         raise
     except (ValueError, ZlibError, msgspec.DecodeError, GradvizError) as error:
@@ -148,40 +145,32 @@ def unpacked(written: PackedTrace) -> tuple[Trace, list[Event]]:
         ) from None
 
 
-def _decompressed(packed: str) -> bytes:
-    unpacker = decompressobj()
-    data = unpacker.decompress(b64decode(packed, validate=True), MOST_UNPACKED)
-    if unpacker.unconsumed_tail or not unpacker.eof:
-        raise ValueError("it is cut off, or unpacks to more than a recording has")
-    return data
+def _decompressed(packed: Iterable[str]) -> Iterator[bytes]:
+    left = MOST_UNPACKED
+    for block in packed:
+        unpacker = decompressobj()
+        data = unpacker.decompress(b64decode(block, validate=True), max(1, left))
+        if unpacker.unconsumed_tail or not unpacker.eof:
+            raise ValueError("it is cut off, or unpacks to more than a recording has")
+        left -= len(data)
+        yield data
 
 
-def _events(columns: Columns) -> list[Event]:
-    whole, paths = list(map(completed, columns.whole)), columns.paths
-    like, path, number = map(np.frombuffer, (columns.like, columns.path, columns.number), DTYPES)
-    if not len(like) == len(path) == len(number) <= MOST_PACKED:
-        raise ValueError("its columns are not of one length, or longer than a recording")
-    for column, count in ((like, len(whole)), (path, len(paths))):
-        if len(column) and not 0 <= column.min() <= column.max() < count:
-            raise ValueError(f"a column of its events has a number that is none of {count}")
-    steps = np.array([STEPS.get(type(event), 0) for event in whole], np.int8)[like]
-    if steps.cumsum(dtype=np.int32).min(initial=0) < 0:
+def _check(ran: RanColumns, frames: int) -> None:
+    """Raise ValueError where the columns contradict each other, or the runs of nested nets that a document has."""
+    happened = np.frombuffer(ran.happened, np.uint8)
+    entered, left, done = (happened == code for code in b"().")
+    depth = np.cumsum(entered.astype(np.int32) - left, dtype=np.int32)
+    seconds, plan = np.frombuffer(ran.seconds, "<f8"), np.frombuffer(ran.plan, "<i4")
+    plans = [np.frombuffer(one, "<i4") for one in ran.plans]
+    if max(len(happened), sum(map(len, plans))) > MOST_PACKED or not (entered | left | done).all():
+        raise ValueError("it has events of no kind, or more than a recording has")
+    if depth.min(initial=0) < 0:
         raise ValueError("it leaves a nested net that was not entered")
-    numbers = _numbers(number, is_round=steps != 0)
-    return [
-        event if (field := REPEATED.get(type(event))) is None else replace(event, path=paths[place], **{field: one})
-        for event, place, one in zip(map(whole.__getitem__, like.tolist()), path.tolist(), numbers, strict=True)
-    ]
-
-
-def _numbers(number: NDArray[np.float64], is_round: NDArray[np.bool_]) -> list[float | None]:
-    """The seconds, and the numbers of iterations, which are whole."""
-    is_none = np.isnan(number)
-    rounds = number[is_round & ~is_none]
-    if np.isinf(number).any() or not ((rounds >= 0) & (rounds <= LARGEST) & (rounds == np.rint(rounds))).all():
-        raise ValueError("a time is infinite, or the number of an iteration is none")
-    numbers = number.astype(object)
-    numbers[is_round & ~is_none] = rounds.astype(np.int64)
-    numbers[is_none] = None
-    found: list[float | None] = numbers.tolist()
-    return found
+    if entered.sum() != frames or len(plan) != frames + 1 or done.sum() != len(seconds):
+        raise ValueError("its columns are not as long as what they are about")
+    if not np.isfinite(seconds).all():
+        raise ValueError("a time is no number")
+    for numbers, count in [(plan, len(plans)), *((one, len(ran.devices)) for one in plans)]:
+        if len(numbers) and not 0 <= numbers.min() <= numbers.max() < count:
+            raise ValueError(f"a column has a number that is none of {count}")

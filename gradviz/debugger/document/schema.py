@@ -38,7 +38,7 @@ from .parts import (
 )
 
 FORMAT: Literal["gradviz-trace"] = "gradviz-trace"
-VERSION: Literal[5] = 5
+VERSION: Literal[6] = 6
 
 E = TypeVar("E")
 A = TypeVar("A")
@@ -78,7 +78,7 @@ class Document(msgspec.Struct, Generic[E, A], frozen=True, kw_only=True, forbid_
     """The whole document, with events of type E and arrays of type A: see `Trace` and `WrittenTrace`."""
 
     format: Literal["gradviz-trace"] = FORMAT
-    version: Literal[5] = VERSION
+    version: Literal[6] = VERSION
     producer: str
     """Who wrote it, "gradviz 0.1.0"."""
     engine: str = "symbolic"

@@ -11,7 +11,7 @@ a pass         begins with Seeded and ends with Completed or Failed; then operat
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import msgspec
@@ -20,7 +20,6 @@ import numpy as np
 from ...operators.registry import Array
 from ...program import Gradient, GradvizError, Operator
 from ...program.control_flow import NETS
-from ...program.control_flow import renamed as renamed_with_nets
 from ...program.events import (
     Accumulated,
     ChangedByHand,
@@ -46,6 +45,7 @@ from ...program.events import (
 )
 from ...program.net_halves import Key
 from ...program.operator import BlobVersion, Device, Ssa, check_name, check_operator, parts_of, play
+from ...program.renaming import renamed, steps_renamed
 from ...runtime.devices import copied, device_of, is_on_gpu
 from .gradient_shapes import are_rows
 
@@ -62,27 +62,6 @@ class Broken(Exception):
         self.rule = rule
         self.blobs = blobs
         self.before = before
-
-
-def renamed(op: Operator, rename: Rename, *, reads: bool) -> Operator:
-    """An operator that writes, or `reads`, another name."""
-    if op.type in NETS:
-        names = {rename.old: rename.new}
-        return renamed_with_nets(op, names if reads else {}, names if rename.slot >= 0 else {})
-    outputs, inputs = op.outputs.copy(), op.inputs
-    if rename.slot >= 0:
-        outputs[rename.slot] = rename.new
-    if reads:
-        inputs = [rename.new if name == rename.old else name for name in inputs]
-    return msgspec.structs.replace(op, inputs=inputs, outputs=outputs)
-
-
-def steps_renamed(renames: Iterable[Rename]) -> Iterator[tuple[Rename, bool]]:
-    """The renames of an accumulation, and whether each is also of what is read, as by a later step of a rule."""
-    last: tuple[str, str] | None = None
-    for one in renames:
-        yield one, last == (one.old, one.new)
-        last = one.old, one.new
 
 
 class Program:

@@ -69,7 +69,7 @@ class LiveRun:
         self.values: dict[Key, Array] = {}
         self.now: dict[str, Array] = {}
         self._leaves: dict[str, Array] = {}
-        self.notes = Notes(())
+        self.notes = Notes(None)
         self._device = device
         # All is kept, and an interrupt ends the operator that runs, as if it had not begun.
         self._limits = Limits(None, Interrupts(), Pace(None))

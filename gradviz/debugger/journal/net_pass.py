@@ -41,10 +41,10 @@ from ...program.events import (
 from ...program.net import check_depth
 from ...program.net_halves import NetHalves, nets_of, numbered
 from ...program.operator import BlobVersion, Ssa, check_name, free_name, parts_of
+from ...program.renaming import renamed, steps_renamed
 from ...runtime import Workspace
 from ...runtime.devices import available, device_of
 from ...runtime.watched import Journal, interrupted
-from .engine_rules import renamed, steps_renamed
 from .gradient_shapes import Fit
 from .live_events import LiveEvents, placed
 from .live_run import Done, LiveRun, fitting, on_device

@@ -34,10 +34,10 @@ from ...program.events import (
 )
 from ...program.net_halves import Key, NetHalves
 from ...program.operator import parts_of
-from ...runtime.notes import FAILED, Runs
+from ...runtime.notes import FAILED, Notes, Runs
 from ...runtime.store import Store
 from ...runtime.watched import Again, Journal, Lending, uncollected
-from ..document import Repeated, Trace
+from ..document import Trace
 from .naming import inner_words, is_part, part_words
 from .run_events import RunEvents
 from .statements import Reading, Statement
@@ -168,10 +168,9 @@ class Recording:
         return events if notes is None else RunEvents(events, notes, self.timeline)
 
     @property
-    def in_columns(self) -> tuple[Sequence[Event], Repeated | None]:
-        """The events, and those of a program that ran behind them in columns, where notes tell these."""
-        events = self.events
-        return (self._journal.events, events.repeated()) if isinstance(events, RunEvents) else (events, None)
+    def noted(self) -> tuple[Sequence[Event], Notes | None]:
+        """The events of the pass, and the notes of the program that ran behind it; without notes all events."""
+        return self._journal.events, self._journal.notes
 
     @cached_property
     def ran_positions(self) -> Indices:

@@ -389,16 +389,6 @@ class Rows:
         forwards[runs.events] = forward[runs.numbers]
         return operators, forwards
 
-    @property
-    def _ran_on(self) -> Column:
-        """Of each event the device on which its operator ran."""
-        events, repeated = self._recording.in_columns
-        if repeated is None:
-            return self._scattered(self.runs.events, (one.device or None for one in self._of_kind(Ran)))
-        devices = column_of(one.device or None if type(one) is Ran else None for one in repeated.whole)
-        count = len(self._events)
-        return _scattered(devices.take(repeated.like), np.arange(len(events), count), count)
-
     def _of_operator(self, attribute: str) -> Column:
         operators, forwards = self._operators
         if attribute == "index":
@@ -406,7 +396,7 @@ class Rows:
         column = column_of(_of_statement(one, attribute) for one in self.runs.statements).take(operators)
         if attribute != "device":
             return column
-        ran_on = self._ran_on
+        ran_on = self._scattered(self.runs.events, (one or None for one in self.runs.devices))
         words = [*(ran_on.words or ()), *(column.words or ())]
         if not words:
             return column

@@ -11,6 +11,7 @@ from typing import Self
 import numpy as np
 
 from ...program.events import Ran
+from ...runtime.notes import device_of
 from ..journal import Indices, NetText, Recording, Statement
 
 
@@ -54,6 +55,18 @@ class Runs:
         is_later = self.passages >= event
         some.passages, some.around, some.alike = (of[is_later] for of in (self.passages, self.around, self.alike))
         return some
+
+    @property
+    def devices(self) -> list[str]:
+        """Of each of the events the device on which its operator ran."""
+        recording, (_, notes) = self._recording, self._recording.noted
+        if notes is None:
+            events = map(recording.events.__getitem__, self.events.tolist())
+            return [event.device for event in events if type(event) is Ran]
+        program, *plans = notes.planned
+        plans.append(program)  # in no nested net: number -1
+        places = zip(self.frames.tolist(), recording.timeline.ran_before[self.events].tolist(), strict=True)
+        return [device_of(plans[run][position]) for run, position in places]
 
     @cached_property
     def halves(self) -> Indices:

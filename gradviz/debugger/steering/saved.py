@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import repeat
 from operator import eq
 from typing import Any, overload
 
+import numpy as np
 from msgspec.structs import replace
 
-from ...program import GradvizError, NetDef
+from ...program import GradvizError, NetDef, Operator
 from ...program.control_flow import NETS
-from ...program.events import BRING_OPERATORS, Event, Played, from_dict, gradient_operators
+from ...program.events import Accumulated, Event, Played, Ran, from_dict, gradient_operators
 from ...program.net_halves import nets_of
+from ...program.renaming import rename_steps
+from ...runtime.notes import Notes
 from ...runtime.watched import Journal, uncollected
-from ..document import Obstacle, Trace, TraceError, described
-from ..journal import NOWHERE, Half, Recording, Runs
+from ..document import Frame, Obstacle, RanColumns, Trace, TraceError, described
+from ..journal import NOWHERE, Half, Recording
 from .places import path_of
 
 
@@ -73,8 +77,8 @@ class SavedEvents(Sequence[Event]):
         return () if frame is None else path_of(self._trace, frame)
 
 
-def saved_recording(trace: Trace, events: Sequence[Event]) -> Recording:
-    """The recording that a document tells of, without values."""
+def saved_recording(trace: Trace, events: Sequence[Event], ran: RanColumns | None = None) -> Recording:
+    """The recording that a document tells of, without values; `ran`: what ran behind the events, if anything did."""
     outermost = [event for event in events if not event.path]
     net = NetDef.from_dict(trace.net)
     # Of an operator with nested nets, its event also lists what it may leave as it was.
@@ -82,26 +86,22 @@ def saved_recording(trace: Trace, events: Sequence[Event]) -> Recording:
     if not net.ops:  # packed
         net.ops = [played[index] for index in sorted(played)]
     forward = [played.get(index, op) for index, op in enumerate(net.ops)]
-    backward = [op for event in outermost if type(event) in BRING_OPERATORS for op in gradient_operators(event)]
+    backward = _gradient_operators(outermost)
     nets = nets_of(forward, backward, events)
     nested = {f"s{number}": net for number, net in enumerate(net for net in nets if net is not nets)}
     halves: dict[tuple[str, int, bool], Half] = {}
     for one in trace.frames:
         if (place := (one.subnet, one.operator, one.is_backward)) not in halves:
             halves[place] = Half(nested[one.subnet], one.operator, len(halves), is_backward=one.is_backward)
-    runs = Runs(
-        list(halves.values()),
-        [
-            [
-                halves[one.subnet, one.operator, one.is_backward],
-                NOWHERE if one.around is None else one.around,
-                one.iteration,
-                (),
-                None,
-            ]
-            for one in trace.frames
-        ],
-    )
+    notes = Notes(nets)
+    notes.steps, *steps = repeat((), 1 + len(trace.frames)) if ran is None else ran.steps()
+    notes.halves += halves.values()
+    notes.noted += [
+        [halves[one.subnet, one.operator, one.is_backward], *_place(one), planned, None]
+        for one, planned in zip(trace.frames, steps, strict=True)
+    ]
+    if ran is not None:
+        notes.codes, notes.seconds, notes.failed = bytearray(ran.codes), ran.times(), ran.failed
     journal = Journal(
         trace.engine,
         net,
@@ -112,22 +112,35 @@ def saved_recording(trace: Trace, events: Sequence[Event]) -> Recording:
         lambda _: trace.summary,
         lambda _: nets,
         skip=trace.skip,
-        runs=runs,
+        notes=None if ran is None else notes,
+        runs=notes.runs,
         obstacle=None if trace.obstacle is None else _error(trace.obstacle),
     )
     return Recording(lambda: journal, saved=trace)
 
 
-def unpacked_recording(outline: Trace, events: Sequence[Event]) -> Recording:
-    """The recording of which a file has the events packed.
+def _gradient_operators(events: Iterable[Event]) -> list[Operator]:
+    """The gradient operators that come with events, as they read at the end."""
+    operators: list[Operator] = []
+    for event in events:
+        if isinstance(event, Accumulated):
+            rename_steps(operators, event.renames)
+        operators += gradient_operators(event)
+    return operators
+
+
+def unpacked_recording(outline: Trace, events: Sequence[Event], ran: RanColumns | None) -> Recording:
+    """The recording of which a file has the events packed, and what ran behind them in columns.
 
     Raises:
         TraceError: ``bad_reference``: the events contradict each other.
     """
     try:
         with uncollected():
-            recording = saved_recording(outline, events)
-        assert recording.text.ids == {tuple(net.path): net.id for net in outline.subnets}
+            recording = saved_recording(outline, events, ran)
+            assert recording.text.ids == {tuple(net.path): net.id for net in outline.subnets}
+            if ran is not None:
+                _check_runs(recording)
     except (AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise TraceError(
             f"The events of the trace contradict each other ({error!r}).",
@@ -135,6 +148,24 @@ def unpacked_recording(outline: Trace, events: Sequence[Event]) -> Recording:
             ways_out=["The file may be damaged: save the session again."],
         ) from None
     return recording
+
+
+def _check_runs(recording: Recording) -> None:
+    """Raise AssertionError where what ran is more than there is to run, or the runs of nested nets lie otherwise."""
+    timeline, runs, (_, notes) = recording.timeline, recording.runs, recording.noted
+    assert notes is not None
+    ran, begun = timeline.of(Ran), timeline.begun
+    operators = [*(len(note[0].program) for note in notes.noted), len(recording.nets.program)]
+    steps = [*(len(note[3]) for note in notes.noted), len(notes.steps)]
+    count = np.minimum(operators, steps)
+    assert len(begun) == len(runs)
+    assert (timeline.runs[begun] == runs.around).all()
+    assert (timeline.ran_before[ran] < count[timeline.runs[ran]]).all()
+
+
+def _place(frame: Frame) -> tuple[int, int | None]:
+    """The run around a run, and its round in a loop."""
+    return NOWHERE if frame.around is None else frame.around, frame.iteration
 
 
 def _error(obstacle: Obstacle) -> GradvizError:

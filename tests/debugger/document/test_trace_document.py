@@ -79,7 +79,7 @@ def test_what_was_not_computed_stays_absent():
         (b"[1, 2]", "not_a_trace"),
         (b"{}", "not_a_trace"),
         (b'{"name": "net", "ops": []}', "not_a_trace"),
-        (changed(version=6), "newer_version"),
+        (changed(version=7), "newer_version"),
         (changed(version=1), "older_version"),
         (changed(version="1"), "not_a_trace"),
         (changed(version=True), "not_a_trace"),
@@ -167,7 +167,7 @@ JSON = st.recursive(
 @given(JSON)
 def test_any_json_is_a_trace_or_a_clear_error(content: object):
     with pytest.raises(TraceError):
-        decode(json.dumps({"format": "gradviz-trace", "version": 5, "forward": content}))
+        decode(json.dumps({"format": "gradviz-trace", "version": 6, "forward": content}))
     with pytest.raises(TraceError):
         decode(json.dumps(content))
 

@@ -69,7 +69,7 @@ def packed() -> gradviz.Session:
     """As it is read from a packed file, without arrays."""
     recording = programs.record(programs.gated)._recording
     return gradviz.Session(
-        None, unpacked_recording(*decode_with_events(encode_packed(outline(recording), recording.events)))
+        None, unpacked_recording(*decode_with_events(encode_packed(outline(recording), *recording.noted)))
     )
 
 

@@ -179,7 +179,7 @@ function checkGroups(trace: Trace): void {
 }
 
 const FORMAT: Trace["format"] = "gradviz-trace";
-const VERSION: Trace["version"] = 5;
+const VERSION: Trace["version"] = 6;
 
 /**
  * Reads a trace document from JSON text that may come from anywhere.
@@ -218,7 +218,7 @@ function checkFormat(document: Record<string, unknown>): void {
   }
   const version = whole(0)(document["version"], "version");
   if (version === VERSION) {
-    if (typeof document["packed"] !== "string") return;
+    if (document["packed"] === undefined) return;
     throw new Error(`the recording of ${JSON.stringify(document["name"])} is too large to be shown without Python: gradviz.load("…") in a notebook or a script reads this file`);
   }
   const wayOut = version > VERSION ? "update gradviz" : "record it again with this gradviz";

@@ -475,7 +475,7 @@ export interface Graph {
 /** The document as JSON has it: what repeats itself stands there once. */
 export interface WrittenTrace {
   format: "gradviz-trace";
-  version: 5;
+  version: 6;
   /** Who wrote it, "gradviz 0.1.0". */
   producer: string;
   /**
@@ -541,7 +541,7 @@ export interface Marked {
 /** The document as it is worked with. */
 export interface Trace {
   format: "gradviz-trace";
-  version: 5;
+  version: 6;
   /** Who wrote it, "gradviz 0.1.0". */
   producer: string;
   /**
@@ -918,7 +918,7 @@ export const TABLE = {
   WrittenTrace: {
     fields: {
       format: [{ one: ["gradviz-trace"] }, "gradviz-trace"],
-      version: [{ one: [5] }, 5],
+      version: [{ one: [6] }, 6],
       producer: "text",
       engine: ["text", "symbolic"],
       name: "text",

@@ -29,7 +29,7 @@ test("a trace is read as it was written", () => {
 });
 
 test("a newer version is refused with the way out", () => {
-  refusal((d) => (d["version"] = 6), /^this is a gradviz trace of version 6; this gradviz reads version 5: update gradviz$/);
+  refusal((d) => (d["version"] = 7), /^this is a gradviz trace of version 7; this gradviz reads version 6: update gradviz$/);
 });
 
 test("what is no blob version, or comes and goes, is refused", () => {
@@ -43,14 +43,14 @@ test("an event in a net that was not entered is refused", () => {
 });
 
 test("an older version is refused with the way out", () => {
-  refusal((d) => (d["version"] = 0), /version 0; this gradviz reads version 5: record it again/);
+  refusal((d) => (d["version"] = 0), /version 0; this gradviz reads version 6: record it again/);
 });
 
 test("a packed recording is refused with the way out", () => {
-  const packed = (version: number) => (d: Record<string, unknown>) => Object.assign(d, { packed: "eJw=", version });
-  refusal(packed(5), /^the recording of "residual" is too large to be shown without Python: gradviz\.load/);
-  refusal(packed(4), /version 4; this gradviz reads version 5: record it again/);
-  refusal(packed(6), /version 6; this gradviz reads version 5: update gradviz/);
+  const packed = (version: number) => (d: Record<string, unknown>) => Object.assign(d, { packed: ["eJw="], version });
+  refusal(packed(6), /^the recording of "residual" is too large to be shown without Python: gradviz\.load/);
+  refusal(packed(5), /version 5; this gradviz reads version 6: record it again/);
+  refusal(packed(7), /version 7; this gradviz reads version 6: update gradviz/);
 });
 
 test("other JSON is no trace", () => {
