@@ -62,7 +62,7 @@ def gradients_beside(recording: Path) -> Path:
 def packed(recording: Recording) -> bytes:
     """The gradients of a recording as a file has them."""
     gradients, torch = leaf_gradients(recording), known("torch")
-    parameters = [] if torch is None else torch.parameters_beside(gradients)
+    parameters = [] if torch is None else torch.parameters_beside(recording)
     buffer = BytesIO()
     np.savez(buffer, *gradients.values(), names=np.array([*gradients], str), parameters=np.array(parameters, str))
     return buffer.getvalue()
