@@ -126,6 +126,7 @@ def ranks(folder: str | PathLike[str]) -> Ranks:
 
     Raises:
         GradvizError: ``no_recordings``: there is none. ``missing_rank``: there are not those of all ranks.
+            ``bad_name``: one is of a rank that the job did not have.
             ``several_jobs``, ``different_models``: they do not belong together. ``bad_file``: gradients cannot be read.
         TraceError: a recording cannot be read; the message names the file.
     """
@@ -165,6 +166,12 @@ def _files(folder: Path) -> list[Path]:
             ways_out=["Keep those of one job, or save each job into a folder of its own."],
         )
     by_rank = {int(found[1]): path for found, path in named}
+    if wrong := [path for rank, path in by_rank.items() if rank >= counts[0]]:
+        raise GradvizError(
+            f"{wrong[0]} is of no rank: those of {counts[0]} begin with 0.",
+            kind="bad_name",
+            ways_out=["Give the file the name back that session.save gave it, or take it away."],
+        )
     if missing := [rank for rank in range(counts[0]) if rank not in by_rank]:
         raise GradvizError(
             f"{folder} holds no recording of {_named(missing)}, of {counts[0]} ranks.",

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import socket
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -326,6 +327,39 @@ def test_a_missing_rank_is_named(copy):
     kind, said = refused(copy)
     assert kind == "missing_rank"
     assert "holds no recording of ranks 1 and 3, of 4 ranks" in said
+
+
+def test_a_file_of_a_rank_that_the_job_did_not_have_is_named(copy):
+    for path in list(copy.glob("rank-1-of-2.*")):
+        shutil.copy(path, path.with_name(path.name.replace("rank-1", "rank-7")))
+    kind, said = refused(copy)
+    assert kind == "bad_name"
+    assert "rank-7-of-2.gradviz.json is of no rank: those of 2 begin with 0" in said
+
+
+def test_a_job_of_no_ranks_is_none(copy):
+    rename(copy, "rank-0-of-2", "rank-0-of-0")
+    (copy / "rank-1-of-2.gradviz.json").unlink()
+    assert refused(copy)[0] == "no_recordings"
+
+
+@pytest.mark.parametrize(
+    ("names", "array"), [(["x"], ["text"]), ([["x"]], [1.0]), ([1], [1.0]), ("x", [1.0]), ([], [1.0])]
+)
+def test_a_file_of_something_else_is_no_file_of_gradients(copy, names, array):
+    empty = np.array([], str) if names else np.array([1])
+    np.savez(copy / "rank-1-of-2.npz", array, names=np.array(names), parameters=empty)
+    assert refused(copy)[0] == "bad_file"
+
+
+def test_whatever_numpy_and_zip_say_of_damage_it_is_a_bad_file(copy):
+    gradients = copy / "rank-1-of-2.npz"
+    whole = bytearray(gradients.read_bytes())
+    for place in range(40):
+        entry = whole.index(b"PK\x01\x02") + place
+        gradients.write_bytes(whole[:entry] + bytes([whole[entry] ^ 0x5F]) + whole[entry + 1 :])
+        with suppress(GradvizError):
+            gradviz.ranks(copy)
 
 
 def test_recordings_of_several_jobs_are_refused(copy):
