@@ -55,6 +55,15 @@ class Live:
         """
         return self._changeable("look at its blobs").workspace
 
+    @property
+    def left(self) -> int:
+        """How many operators of a net have not run, of its backward pass aside.
+
+        Raises:
+            GradvizError: ``not_live``: the engine has no net; the net was changed in what has run.
+        """
+        return self._changeable("count what has not run").left
+
     def step(self, *, device: str | None = None) -> Event | None:
         """Run the next operator; returns the last event.
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import reduce
+from itertools import combinations
 from os import PathLike
 from pathlib import Path
 
@@ -124,6 +126,7 @@ def ranks(folder: str | PathLike[str]) -> Ranks:
 
     Raises:
         GradvizError: ``no_recordings``: there is none. ``missing_rank``: there are not those of all ranks.
+            ``bad_name``: one is of a rank that the job did not have.
             ``several_jobs``, ``different_models``: they do not belong together. ``bad_file``: gradients cannot be read.
         TraceError: a recording cannot be read; the message names the file.
     """
@@ -136,8 +139,9 @@ def ranks(folder: str | PathLike[str]) -> Ranks:
             error.message = f"{file}: {error.message}"
             raise
         known.append(unpacked(gradients_beside(file)))
-    gradients = _compared(known)
-    found = [*_failed(sessions), *_not_finite(gradients), *_unused(sessions, known), *_apart(gradients)]
+    gradients, not_finite = _compared(known), _not_finite(known)
+    found = [*_failed(sessions), *not_finite, *_unused(sessions, known)]
+    found += _apart(gradients, {name for one in not_finite for name in one.names})
     together = Ranks(str(folder), gradients, sorted(found, key=lambda one: not one.harm))
     together.__dict__["sessions"] = sessions
     return together
@@ -162,6 +166,12 @@ def _files(folder: Path) -> list[Path]:
             ways_out=["Keep those of one job, or save each job into a folder of its own."],
         )
     by_rank = {int(found[1]): path for found, path in named}
+    if wrong := [path for rank, path in by_rank.items() if rank >= counts[0]]:
+        raise GradvizError(
+            f"{wrong[0]} is of no rank: those of {counts[0]} begin with 0.",
+            kind="bad_name",
+            ways_out=["Give the file the name back that session.save gave it, or take it away."],
+        )
     if missing := [rank for rank in range(counts[0]) if rank not in by_rank]:
         raise GradvizError(
             f"{folder} holds no recording of {_named(missing)}, of {counts[0]} ranks.",
@@ -176,16 +186,18 @@ def _files(folder: Path) -> list[Path]:
 
 def _compared(known: Sequence[RankGradients]) -> list[RankedGradient]:
     """Every gradient on all ranks; raises GradvizError ``different_models``."""
-    first = known[0].gradients
-    for rank, one in enumerate(known):
-        if first and one.gradients and first.keys().isdisjoint(one.gradients):
-            raise _different(f"rank {rank} has no parameter of rank 0, such as {next(iter(first))}")
+    parameters = {name for one in known for name in one.parameters}
+    names = [dict.fromkeys((*one.gradients, *one.parameters)) for one in known]
+    for rank, own in enumerate(names):
+        if names[0] and own and names[0].keys().isdisjoint(own):
+            raise _different(f"rank {rank} has no parameter of rank 0, such as {next(iter(names[0]))}")
     found = []
     for name in dict.fromkeys(name for one in known for name in one.gradients):
         arrays = [one.gradients.get(name) for one in known]
         there = [(rank, array) for rank, array in enumerate(arrays) if array is not None]
         for rank, array in there:
-            if array.shape != there[0][1].shape:
+            # What is no parameter is data, of which each rank may have another number of rows.
+            if array.shape != there[0][1].shape and (name in parameters or not parameters):
                 shapes = f"{there[0][1].shape} on rank {there[0][0]} and {array.shape} on rank {rank}"
                 raise _different(f"{name} has the shape {shapes}")
         norms = [None if array is None else number(norm_of(array)) for array in arrays]
@@ -194,15 +206,19 @@ def _compared(known: Sequence[RankGradients]) -> list[RankedGradient]:
 
 
 def _difference(arrays: Sequence[Array]) -> tuple[Number | None, Number | None]:
-    """How far the elements of some arrays are apart at most, and as a part of the greatest."""
-    if len(arrays) < 2:
+    """How far the elements of some arrays are apart at most, and as a part of the greatest; None: they do not match."""
+    if len(arrays) < 2 or len({array.shape for array in arrays}) > 1:
         return None, None
-    least = most = arrays[0].astype(np.float64)
-    for array in arrays[1:]:
-        least, most = np.minimum(least, array), np.maximum(most, array)
-    with np.errstate(invalid="ignore"):
-        apart = float((most - least).max(initial=0.0))
-    greatest = float(np.maximum(np.abs(least), np.abs(most)).max(initial=0.0))
+    pairs: Iterable[Sequence[Array]] = combinations(arrays, 2)
+    if not any(array.dtype.kind == "c" for array in arrays):
+        pairs = [(reduce(np.minimum, arrays), reduce(np.maximum, arrays))]  # the ends of each element's range
+    found = np.zeros(2)
+    with np.errstate(all="ignore"):
+        for pair in pairs:
+            one, other = (array.astype(np.result_type(array, np.float64)) for array in pair)
+            apart = np.where(one == other, 0.0, np.abs(one - other)).max(initial=0.0)  # infinities, too, may be equal
+            found = np.maximum(found, [apart, np.maximum(np.abs(one), np.abs(other)).max(initial=0.0)])
+    apart, greatest = found.tolist()
     return number(apart), number(apart / greatest) if greatest else 0.0
 
 
@@ -222,7 +238,7 @@ def _failed(sessions: Sequence[Session]) -> Iterator[RankFinding]:
 
 
 def _unused(sessions: Sequence[Session], known: Sequence[RankGradients]) -> Iterator[RankFinding]:
-    """Parameters that ranks have no gradient of: those of a module together that were not read, and others."""
+    """Parameters that ranks have no gradient of: those of a module together that no loss leads back to, and others."""
     lines = [lines_reading(session._journal) for session in sessions]
     names = dict.fromkeys(name for one in known for name in (*one.parameters, *one.gradients))
     ended = [rank for rank, session in enumerate(sessions) if not _stopped(session)]
@@ -237,12 +253,13 @@ def _unused(sessions: Sequence[Session], known: Sequence[RankGradients]) -> Iter
         what += f" of the module {module}" if module else ""
         line = None if using is None else lines[using][parameters[0]]
         if using is None:
-            sentence = f"No rank used {what}."
+            sentence = f"The loss of no rank leads back to {what}."
             way_out = f"Use {it} in forward, take {it} out of the model, or say requires_grad_(False)."
         else:
             where = f", in {line}" if line else ""
-            sentence = f"{_named(on).capitalize()} never used {what}, and rank {using} does{where}."
-            way_out = f"Use {it} on every rank in each step."
+            leads = f"loss of {_named(on)} does" if len(on) == 1 else f"losses of {_named(on)} do"
+            sentence = f"The {leads} not lead back to {what}, and that of rank {using} does{where}."
+            way_out = f"Use {it} on every rank in each step, outside of torch.no_grad() and without detach()."
         ways_out = (way_out, "DistributedDataParallel waits for every gradient: say find_unused_parameters=True.")
         yield RankFinding("unused", sentence, tuple(parameters), on, module, line, ways_out=ways_out)
     for rank in ended:
@@ -267,20 +284,30 @@ def _module(name: str, unread: dict[str, tuple[int, ...]]) -> str:
     return ".".join(parts)
 
 
-def _not_finite(gradients: Sequence[RankedGradient]) -> Iterator[RankFinding]:
-    on: dict[tuple[int, ...], list[str]] = defaultdict(list)
-    for one in gradients:
-        if wrong := tuple(rank for rank, length in enumerate(one.norms) if isinstance(length, str)):
-            on[wrong].append(one.name)
-    for where, names in on.items():
-        shows = f"ranks[{where[0]}] shows where that was born"
-        sentence = f"On {_named(where)} the gradient of {_some(names)} is not finite: {shows}."
-        yield RankFinding("not_finite", sentence, tuple(names), where)
+def _not_finite(known: Sequence[RankGradients]) -> list[RankFinding]:
+    on: dict[str, list[int]] = defaultdict(list)
+    for rank, one in enumerate(known):
+        for name, array in one.gradients.items():
+            if not np.isfinite(array).all():
+                on[name].append(rank)
+    together: dict[tuple[int, ...], list[str]] = defaultdict(list)
+    for name, ranks in on.items():
+        together[tuple(ranks)].append(name)
+    return [
+        RankFinding(
+            "not_finite",
+            f"On {_named(where)} the gradient of {_some(names)} is not finite: "
+            f"ranks[{where[0]}] shows where that was born.",
+            tuple(names),
+            where,
+        )
+        for where, names in together.items()
+    ]
 
 
-def _apart(gradients: Sequence[RankedGradient]) -> Iterator[RankFinding]:
+def _apart(gradients: Sequence[RankedGradient], not_finite: Collection[str]) -> Iterator[RankFinding]:
     """How far the ranks are apart, as they should be: each has data of its own."""
-    compared = [one for one in gradients if isinstance(one.difference, int | float)]
+    compared = [one for one in gradients if one.difference is not None and one.name not in not_finite]
     apart = [one for one in compared if one.difference != 0]
     if apart:
         most = max(apart, key=lambda one: float(one.relative or 0))
@@ -291,7 +318,7 @@ def _apart(gradients: Sequence[RankedGradient]) -> Iterator[RankFinding]:
         )
         names = tuple(one.name for one in apart)
         yield RankFinding("differs", sentence, names, tuple(range(len(most.norms))), harm=False)
-    elif compared:
+    elif compared and all(one.difference == 0 and None not in one.norms for one in gradients):
         sentence = "All ranks have the same gradients, to the bit: do they read the same data?"
         ways_out = ("Give each rank a part of its own, as torch.utils.data.DistributedSampler does.",)
         yield RankFinding("same", sentence, tuple(one.name for one in compared), harm=False, ways_out=ways_out)
@@ -312,6 +339,7 @@ def _cells(norms: Sequence[Number | None]) -> list[str]:
 
 def _ends(norms: Sequence[Number | None]) -> list[str]:
     """The least and the greatest norm, each with its rank, and how many there are not."""
-    there = sorted((float(length), rank) for rank, length in enumerate(norms) if length is not None)
-    least, greatest = (f"{digits(number(length))} on rank {rank}" for length, rank in (there[0], there[-1]))
+    there = [(length, rank) for rank, length in enumerate(norms) if length is not None]
+    there.sort(key=lambda one: (one[0] == "nan", 0.0 if one[0] == "nan" else float(one[0])))  # a NaN is the greatest
+    least, greatest = (f"{digits(length)} on rank {rank}" for length, rank in (there[0], there[-1]))
     return [least, greatest if len(there) == len(norms) else f"{greatest}, none on {len(norms) - len(there)}"]

@@ -224,7 +224,7 @@ def _row(make_net: Callable[..., Any], seed: int, item: tuple[int, dict[str, Any
                 norm = hypot(*(float(value.norm or 0) for value in gradients.values()))
     except GradvizError as refused:
         error = refused.message
-    except Exception as raised:
+    except (Exception, SystemExit) as raised:  # as argparse ends a program
         error = f"{type(raised).__name__}: {str(raised).partition(chr(10))[0]}".removesuffix(": ")
     return SweepRow(number, point, loss, norm, gradients, perf_counter() - begun, error)
 

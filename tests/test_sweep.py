@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
@@ -137,6 +138,13 @@ def test_a_point_that_fails_has_the_error_in_its_row_and_raises_it_when_it_is_op
     assert "ValueError: no width" in table._repr_html_()
     with pytest.raises(ValueError, match="no width"):
         table.open(0)
+
+
+def test_a_point_that_ends_its_program_has_that_in_its_row():
+    def make(width):
+        return sys.exit("no such width") if width == 2 else fed(width)
+
+    assert [row.error for row in sweep(make, {"width": [1, 2]})] == ["", "SystemExit: no such width"]
 
 
 def test_a_point_whose_process_dies_costs_that_row_alone():

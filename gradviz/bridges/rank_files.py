@@ -8,6 +8,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from ..debugger import Recording
@@ -18,7 +19,7 @@ from . import known
 
 RECORDING = ".gradviz.json"
 
-NAME = re.compile(r"rank-(\d+)-of-(\d+)" + re.escape(RECORDING))
+NAME = re.compile(r"rank-(0|[1-9]\d*)-of-([1-9]\d*)" + re.escape(RECORDING))
 
 
 class RankGradients(NamedTuple):
@@ -62,7 +63,7 @@ def gradients_beside(recording: Path) -> Path:
 def packed(recording: Recording) -> bytes:
     """The gradients of a recording as a file has them."""
     gradients, torch = leaf_gradients(recording), known("torch")
-    parameters = [] if torch is None else torch.parameters_beside(gradients)
+    parameters = [] if torch is None else torch.parameters_beside(recording)
     buffer = BytesIO()
     np.savez(buffer, *gradients.values(), names=np.array([*gradients], str), parameters=np.array(parameters, str))
     return buffer.getvalue()
@@ -74,13 +75,14 @@ def unpacked(path: Path) -> RankGradients:
     Raises:
         GradvizError: ``bad_file``: it is not there, cut off, or none of this kind.
     """
-    from zipfile import BadZipFile  # takes its time to import
-
     try:
-        with np.load(path) as file:
-            names, parameters = file["names"].tolist(), file["parameters"].tolist()
-            return RankGradients({name: file[f"arr_{at}"] for at, name in enumerate(names)}, parameters)
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        with path.open("rb") as opened, np.load(opened) as file:
+            names, parameters = msgspec.convert([file["names"].tolist(), file["parameters"].tolist()], list[list[str]])
+            found = RankGradients({name: file[f"arr_{at}"] for at, name in enumerate(names)}, parameters)
+            if wrong := [name for name, array in found.gradients.items() if array.dtype.kind not in "biufc"]:
+                raise ValueError(f"the gradient of {wrong[0]} is no array of numbers")
+            return found
+    except Exception as error:  # of what is damaged numpy and zipfile raise anything
         raise GradvizError(
             f"{path} cannot be read: {error}.".replace("..", "."),
             kind="bad_file",

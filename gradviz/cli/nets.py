@@ -42,7 +42,9 @@ def run(args: Namespace) -> int:
             ws.run(net, progress=progress)
     except GradvizError as error:
         raise _from_here(complete(error, net.ops, ws)) from error
-    view = RunView(net.name, _arrays(ws, args.fetch or _outputs(net)))
+    names = args.fetch or _outputs(net)
+    unwritten = [] if args.fetch else [name for name in names if name not in ws]
+    view = RunView(net.name, _arrays(ws, [name for name in names if name not in unwritten]), unwritten)
     if path is not None:
         write_arrays(path, _arrays(ws, args.fetch or ws, "cpu"))
     return _given(view, args, path)
@@ -168,18 +170,22 @@ class RunView(Answer, frozen=True):
     Attributes:
         net: its name.
         blobs: the arrays asked for, or the outputs.
+        unwritten: outputs that only branches write which were not taken.
     """
 
     answer = "run"
     plain = _plain
     net: str
     blobs: dict[str, Array]
+    unwritten: list[str]
 
     def blocks(self) -> Iterator[Block]:
         for name, array in self.blobs.items():
             numbers = np.array2string(moved(array, CPU), threshold=ELEMENTS, prefix="  ", max_line_width=100)
             yield Paragraph(f"{name}: {measured(statistics(array))}\n  {numbers}")
-        if not self.blobs:
+        for name in self.unwritten:
+            yield Paragraph(f"{name}: not computed, since the branch that writes it was not taken")
+        if not (self.blobs or self.unwritten):
             yield Paragraph(f"{self.net} was run, and there is no array to show.")
 
 

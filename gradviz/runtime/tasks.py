@@ -167,7 +167,7 @@ class _Tasks:
             found, seconds = future.result()
         except GradvizError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a function that ends its program ends the task alone
             is_broken, is_suspect = isinstance(error, BrokenProcessPool), self._at_once == 1
             # Which of the tasks of a pool has ended a process is not known, unless they run one by one.
             if is_broken and not is_suspect:
@@ -187,7 +187,7 @@ class _Tasks:
         if not self._left[task.work]:
             del self._calls[task.work]
 
-    def _retry(self, task: _Task, error: Exception) -> None:
+    def _retry(self, task: _Task, error: BaseException) -> None:
         """Run its items again, each by itself, or let their result be why not."""
         tries = task.tries + 1
         if tries < TRIES:

@@ -49,6 +49,32 @@ def test_run_writes_all_blobs_as_numpy_reads_them(tmp_path: Path, command: Comma
     assert command("run", "odd.json", "--feed", "out.npz").status == 0
 
 
+def test_an_output_of_a_branch_that_was_not_taken_is_not_computed(command: Command) -> None:
+    net = gradviz.Net()
+    with net.If("go"):
+        net.Tanh("x", "h")
+    net.ops[-1].outputs.append("late")  # of the branch alone
+    net.ops[-1].args["then_net"].ops.append(gradviz.Operator("Sin", ["x"], ["late"]))
+    net.Cos("x", "y")
+    net.save("branch.json")
+    for go, computed in (("true", True), ("false", False)):
+        fed = ("--feed", "x=0.0", "--feed", f"go={go}")
+        done = command("run", "branch.json", *fed, "--json")
+        assert done.status == 0
+        assert ("late" in blobs(done.out)) is computed
+        assert json.loads(done.out)["unwritten"] == ([] if computed else ["late"])
+        said = "late: not computed, since the branch that writes it was not taken"
+        assert (said in command("run", "branch.json", *fed).out) is not computed
+    assert command("run", "branch.json", *fed, "--fetch", "late").status == 2
+
+
+def test_one_more_blob_that_is_not_there_is_named_as_one(command: Command) -> None:
+    net = gradviz.Net()
+    net.Add(["x", "w"], "y")
+    net.save("add.json")
+    assert "Nor is w there, which is read as well." in command("run", "add.json").err
+
+
 def test_json_stays_valid_where_there_is_no_number(command: Command) -> None:
     net = gradviz.Net()
     net.Log("x", "y")

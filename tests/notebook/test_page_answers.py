@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import gradviz
+import gradviz.functions as F
 from gradviz.debugger.document import Trace, decode, encode
 from gradviz.debugger.steering import path_of
 from gradviz.notebook.asking import Question, answered
@@ -74,6 +75,45 @@ def test_every_version_of_the_net_has_the_answer_of_every_position() -> None:
             for question in ("why_none", "versions"):
                 said = answered(session, Question("", question, [blob], at))  # type: ignore[arg-type]
                 assert held(made, question, blob, at=at) == said, (question, blob, at)
+
+
+def accumulated(**options: Any) -> gradviz.Session:
+    """Gradients come to one Variable while others of it have run, and take other names."""
+    x = gradviz.Variable(np.linspace(-1, 1, 6).reshape(2, 3), name="x")
+    h = F.sin(x[0:1]) + x
+    return gradviz.debug(F.sum((h - h) * x), **options)
+
+
+def given_rows() -> gradviz.Session:
+    """Rows of a gradient are given, and made dense later."""
+    net = gradviz.Net("rows")
+    net.Sub(["x", "x"], "y")
+    net.Gather(["y", "i"], "z")
+    ws = gradviz.Workspace()
+    for name, value in {"x": np.ones((3, 2)), "i": [0, 2], "rows": [1], "dy": np.ones((1, 2))}.items():
+        ws.feed(name, value)
+    return gradviz.debug(net, {"y": gradviz.GradientSlice("rows", "dy"), "z": None}, workspace=ws)
+
+
+def live_loop() -> gradviz.Session:
+    live = gradviz.live(loops.gated(), ["loss"], workspace=loops.fed(rounds=2))
+    return live.finish()
+
+
+@pytest.mark.parametrize(
+    "record", [accumulated, lambda: accumulated(schedule="tape"), given_rows, overwritten, loop, live_loop]
+)
+def test_what_a_page_holds_is_the_answer_of_the_position_whoever_brings_the_change(record: Any) -> None:
+    session = record()
+    made = answers(session, session.trace(), seconds=PLENTY)
+    for key in made.asked:
+        question, *arguments = msgspec.json.decode(key)
+        if question not in ("why_none", "versions", "provenance"):
+            continue
+        for at in range(len(session) + 1):
+            reply = held(made, question, *arguments, at=at)
+            said = answered(session, Question("", question, arguments, at))
+            assert reply in (None, said), (question, arguments, at)
 
 
 def test_checks_paths_changes_and_faults_are_there() -> None:

@@ -3,6 +3,7 @@
 import _thread
 import os
 import signal
+import sys
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
@@ -125,6 +126,17 @@ def test_what_fails_each_time_says_why():
     assert (found[0], found[2]) == (1, 0)
     assert "3 times and failed: ZeroDivisionError: integer division or modulo by zero" in str(found[1])
     assert isinstance(found[1].__cause__, ZeroDivisionError)
+
+
+def end_program(item):
+    return sys.exit(3) if item == 1 else item
+
+
+def test_a_function_that_ends_its_program_ends_the_task_alone():
+    with ProcessPoolExecutor(1) as executor:
+        (found,) = ask([Work(end_program, [0, 1, 2])], executor)
+    assert (found[0], found[2]) == (0, 2)
+    assert "failed: SystemExit: 3" in str(found[1])
 
 
 def test_where_everything_fails_it_ends():

@@ -33,6 +33,9 @@ Run = Callable[[Mapping[Tensor, Tensor], Sequence[Made] | None], tuple[list[Tens
 class Again:
     """Runs parts of a recorded pass again.
 
+    Attributes:
+        leaves: by their names.
+
     Args:
         names: of the outputs and leaves of the graph.
         roots: where the pass started, as they were.
@@ -41,13 +44,13 @@ class Again:
 
     def __init__(self, graph: Graph, names: Names, roots: Sequence[Kept], forward: Callable[[], Any] | None) -> None:
         self._graph = graph
-        self._leaves = {names[Output(node, 0)]: leaf for node, leaf in graph.leaves.items()}
+        self.leaves = {names[Output(node, 0)]: leaf for node, leaf in graph.leaves.items()}
         self._roots = roots
         self._forward = forward
 
     def rest(self, blob: Key) -> Callable[[], Rest]:
         """As of `runtime.watched.Again`: the user's function with another value of a leaf."""
-        leaf, forward = self._leaves.get(blob[0]), self._forward
+        leaf, forward = self.leaves.get(blob[0]), self._forward
         if forward is None:
             raise _not_again(
                 "PyTorch keeps what its backward needs, and not the program.",

@@ -59,7 +59,7 @@ class Distinct:
 
     def take(self, name: str) -> str:
         """A name, of letters that names of blobs may have."""
-        name = _ILLEGAL.sub("_", name)[:MOST_LETTERS]
+        name = legal(name)
         taken, number = name, self._numbers.get(name, 0)
         while taken in self._taken:
             number += 1
@@ -72,6 +72,11 @@ class Distinct:
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_.\[\]]")
 
 MOST_LETTERS = 400
+
+
+def legal(name: str) -> str:
+    """A name of no other letters than names of blobs may have."""
+    return _ILLEGAL.sub("_", name)[:MOST_LETTERS]
 
 
 class Called(NamedTuple):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 import torch
 from torch.nn.modules.module import register_module_forward_pre_hook
 
+from ...debugger import Recording
+from .again import Again
 from .capture import REMEMBERED, Module, capture
+from .names import legal
 
 T = TypeVar("T")
 
@@ -22,12 +25,15 @@ def rank() -> tuple[int, int] | None:
     return distributed.get_rank(), distributed.get_world_size()
 
 
-def parameters_beside(names: Collection[str]) -> list[str]:
-    """The parameters that require a gradient of the models of the last capture that knows one of `names`."""
+def parameters_beside(recording: Recording) -> list[str]:
+    """The parameters that require a gradient of the models of the last capture that knows a leaf of a recording."""
+    if not isinstance(recording.again, Again):  # it is of another engine
+        return []
+    leaves = {id(leaf): name for name, leaf in recording.again.leaves.items()}
     for one in reversed(REMEMBERED):
-        found = [name for name, parameter in one.parameters() if parameter.requires_grad]
-        if not set(names).isdisjoint(found):
-            return found
+        found = {id(parameter): name for name, parameter in one.parameters() if parameter.requires_grad}
+        if not leaves.keys().isdisjoint(found):
+            return [leaves.get(parameter) or legal(name) for parameter, name in found.items()]
     return []
 
 

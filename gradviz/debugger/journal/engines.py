@@ -87,10 +87,13 @@ class ChangeablePass(LivePass, Protocol):
 
     Attributes:
         workspace: the blobs as they are now.
+        left: how many operators of the net have not run.
     """
 
     @property
     def workspace(self) -> Workspace: ...
+    @property
+    def left(self) -> int: ...
 
     def advance(self, device: str | None = None) -> bool:
         """Run the next operator, on a device if one is named; whether another one is next."""

@@ -118,6 +118,12 @@ class NetPass:
             return f"{made[0].type} of the backward pass"
         return "what is added to the net" if self._ys is None else "the backward pass"
 
+    @property
+    def left(self) -> int:
+        """As of `ChangeablePass`; raises GradientError, ``not_live``: the net was changed elsewhere."""
+        self._look_for_more()
+        return len(self._ops) - self._joined
+
     def is_to_come(self, word: str) -> bool:
         """Whether something may yet be called so: an operator, a blob, the gradient of one, a run of a nested net."""
         operators = [one for op in self._ops for one in (op, *operators_in(op))]

@@ -400,7 +400,8 @@ def complete(error: GradvizError, operators: Sequence[Operator], fed: Iterable[s
         more.append(f"{len(others) - MOST_NAMED} more")
     near = [f"In place of {shorten(name)}, did you mean {undefined[name]}?" for name in names if undefined.get(name)]
     return RunError(
-        f"{error.message} Nor are {listed(more)} there, which are read as well.",
+        f"{error.message} Nor {'is' if len(more) == 1 else 'are'} {listed(more)} there, "
+        f"which {'is' if len(more) == 1 else 'are'} read as well.",
         kind=UNDEFINED,
         operator_index=error.operator_index,
         blobs=names,

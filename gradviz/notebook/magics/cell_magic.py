@@ -6,12 +6,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
+from keyword import iskeyword
 from types import ModuleType
 from typing import Any
 
 from ...bridges import known
 from ...eager import Variable
-from ...program import GradvizError
+from ...program import GradvizError, Operator
 from ...program.errors import listed, meant, shorten
 from .net_cells import NetCells
 from .usage import misused, show
@@ -48,14 +49,14 @@ class CellMagic:
         """
         options = _options(line)
         is_named, name = "--net" in options, options.get("--net", "net")
-        ys, before = [y for y in options.get("--ys", "").split(",") if y], dict(self._shell.user_ns)
-        result, net, count = self._run(cell, name, self._net(name, is_named))
-        if net is None or not (is_named or len(net.ops) > count):
-            debug = partial(self._package.debug, self._start(ys, result, before))
+        ys, variables = [y for y in options.get("--ys", "").split(",") if y], dict(self._shell.user_ns)
+        result, net, before = self._run(cell, name, self._net(name, is_named))
+        if net is None or not (is_named or len(net.ops) > len(before)):
+            debug = partial(self._package.debug, self._start(ys, result, variables))
             show(eval("_debug()", self._shell.user_ns, {"_debug": debug}))  # from there variables name what they hold
             return
         self._shell.user_ns[name] = net
-        live = self._nets.run(name, net, count, options.get("--device"))
+        live = self._nets.run(name, net, before, ys, options.get("--device"))
         if ys:
             live.differentiate(ys)
             live.step()
@@ -63,7 +64,7 @@ class CellMagic:
 
     def _net(self, name: str, is_named: bool) -> Any:
         """The net NAME, or a new one; None: a variable is called so that is something else, and nobody names it."""
-        if not name.isidentifier():
+        if not name.isidentifier() or iskeyword(name):
             raise misused(f"A net is a variable, and {shorten(name)} is the name of none.")
         net = self._shell.user_ns.get(name)
         if net is None:
@@ -74,16 +75,17 @@ class CellMagic:
             raise misused(f"{name} is a {type(net).__name__}, and no net.", "Name another one: a new name makes a net.")
         return None
 
-    def _run(self, cell: str, name: str, net: Any) -> tuple[Any, Any, int]:
-        """Run a cell in which `net` is the net NAME: what it gives, the net, and how many operators that has had."""
-        names, count = self._shell.user_ns, 0 if net is None else len(net.ops)
+    def _run(self, cell: str, name: str, net: Any) -> tuple[Any, Any, list[Operator]]:
+        """Run a cell in which `net` is the net NAME: what it gives, the net, and the operators that this has had."""
+        names, ops = self._shell.user_ns, [] if net is None else net.ops.copy()
         before = {"net": names["net"]} if "net" in names else {}
         if net is not None:
             names["net"] = net
         try:
             result = self._result(cell)
         except GradvizError:
-            del (net.ops if net is not None else [])[count:]
+            if net is not None:
+                net.ops[:] = ops
             raise
         finally:
             made = names.get("net")
@@ -92,8 +94,8 @@ class CellMagic:
                 names.pop("net")
                 names.update(before)
         if isinstance(made, self._package.Net) and made is not net:
-            return result, made, 0
-        return result, net, count
+            return result, made, []
+        return result, net, ops
 
     def _result(self, cell: str) -> Any:
         """What a cell gives, run as the user's code."""
@@ -147,7 +149,7 @@ def _options(line: str) -> dict[str, str]:
         if name not in OPTIONS:
             wrong = f"%%gradviz has no option {shorten(name)}: it takes {listed(OPTIONS)}."
             raise misused(wrong, *meant(name, OPTIONS, 1))
-        if not value or value in OPTIONS:
+        if not value.strip(",") or value in OPTIONS:
             raise misused(f"{name} takes a word behind it.")
         found[name] = value
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, MutableMapping, Sequence
 from types import ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -11,7 +11,8 @@ from ...debugger.answers import Answer, Block, Bullets, Grid, digits, first_of
 from ...debugger.document import Value
 from ...debugger.telling import shape
 from ...eager import Variable
-from ...program import GradvizError, NetDef
+from ...gradient import parse_ys
+from ...program import GradvizError, NetDef, Operator
 from ...program.control_flow import reads_from_outside
 from ...program.errors import listed
 from ...program.events import Ran
@@ -93,11 +94,12 @@ class NetCells:
         self._package = package
         self._nets: WeakKeyDictionary[Any, NetDef] = WeakKeyDictionary()
 
-    def run(self, name: str, net: NetDef, count: int, device: str | None) -> Any:
+    def run(self, name: str, net: NetDef, before: Sequence[Operator], ys: Sequence[str], device: str | None) -> Any:
         """Run the operators of the net NAME that have not run, and show what they did; returns its pass.
 
         Args:
-            count: how many operators the net has had before the cell.
+            before: the operators that the net has had before the cell.
+            ys: blobs that it is to have.
 
         Raises:
             GradvizError: one cannot run; of those of the cell, the net keeps what has run.
@@ -106,16 +108,20 @@ class NetCells:
         if live is None:
             live = self._names[f"{name}_live"] = self._package.live(net, workspace=Workspace())
             self._nets[live] = net
-        since, fed = len(live.session), list[str]()
-        ran = count if since else 0
+        since, fed, ran = len(live.session), list[str](), 0
         try:
+            parse_ys([*ys], {blob for op in net.ops for blob in (*op.inputs, *op.outputs)})
+            left = live.left
+            ran = len(net.ops) - left
             fed = self._feed(live, net, ran)
-            while ran < len(net.ops) or (live.next or "").startswith("#"):
+            for _ in range(left):
                 live.step(device=device)
                 ran += 1
         except GradvizError as error:
-            del net.ops[max(ran, count) :]
-            kept = "What has not run is taken out of the net" if ran > count else "The net is as it was before the cell"
+            net.ops[:] = net.ops[:ran] if ran > len(before) else before
+            kept = "What has not run is taken out of the net"
+            if ran <= len(before):
+                kept = "The net is as it was before the cell"
             anew = f'Or begin anew: write net = gradviz.Net("{name}") first.'
             error.ways_out = (*error.ways_out, f"{kept}: correct it, and run it again.", anew)
             raise

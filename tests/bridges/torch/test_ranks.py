@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import socket
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 import gradviz
 from gradviz import GradvizError
+from gradviz.bridges import torch as bridge
 from gradviz.debugger import CursorError
 
 
@@ -100,13 +102,15 @@ def test_a_rank_that_never_used_a_branch_is_named_with_module_and_line(folder):
     assert (left.ranks, left.names) == ((1,), ("left.0.weight", "left.0.bias", "left.2.weight", "left.2.bias"))
     assert (left.line.file, left.line.text) == ("test_ranks.py", "return self.left(h) * self.scale")
     assert left.sentence == (
-        "Rank 1 never used left.0.weight, left.0.bias, left.2.weight and left.2.bias of the module left, "
-        f"and rank 0 does, in {left.line}."
+        "The loss of rank 1 does not lead back to left.0.weight, left.0.bias, left.2.weight and left.2.bias of the "
+        f"module left, and that of rank 0 does, in {left.line}."
     )
-    assert unused["right"].sentence.startswith("Rank 0 never used right.weight and right.bias of the module right")
+    assert "rank 0 does not lead back to right.weight and right.bias of the module right" in unused["right"].sentence
     assert unused["right"].line.text == "return self.right(h)"
-    assert unused["never"].sentence == "No rank used never.weight and never.bias of the module never."
-    assert unused[""].sentence.startswith("Rank 1 never used scale, and rank 0 does")
+    assert (
+        unused["never"].sentence == "The loss of no rank leads back to never.weight and never.bias of the module never."
+    )
+    assert unused[""].sentence.startswith("The loss of rank 1 does not lead back to scale, and that of rank 0 does")
     assert "find_unused_parameters=True" in str(ranks)
     assert all(one.harm for one in unused.values())
 
@@ -183,6 +187,121 @@ def test_a_session_read_from_a_file_has_no_gradients_to_save(folder, tmp_path):
     assert len(alone) > 0
 
 
+@pytest.fixture
+def job(tmp_path, monkeypatch):
+    """What ranks give that each record the loss which a function computes of its number, one after the other."""
+
+    def record(loss_of, count=2):
+        for rank in range(count):
+            monkeypatch.setattr(bridge, "rank", lambda rank=rank: (rank, count))
+            gradviz.debug(loss_of(rank)).save(f"{tmp_path}/")
+        return gradviz.ranks(tmp_path)
+
+    return record
+
+
+def kinds(ranks):
+    return [one.kind for one in ranks.findings]
+
+
+class Experts(nn.Module):
+    """One layer for each rank, by names that blobs cannot have."""
+
+    def __init__(self):
+        super().__init__()
+        self.experts = nn.ModuleDict({"of-0": nn.Linear(2, 2), "of-1": nn.Linear(2, 2)})
+
+    def forward(self, x, rank):
+        return self.experts[f"of-{rank}"](x)
+
+
+def test_ranks_that_use_none_of_the_same_parameters_are_still_ranks_of_one_model(job):
+    model = Experts()
+
+    def loss_of(rank):
+        with gradviz.torch.capture(model):
+            return model(torch.ones(3, 2), rank).sum()
+
+    unused = {one.module: (one.ranks, one.names) for one in job(loss_of).findings}
+    assert unused == {
+        "experts.of_0": ((1,), ("experts.of_0.weight", "experts.of_0.bias")),
+        "experts.of_1": ((0,), ("experts.of_1.weight", "experts.of_1.bias")),
+    }
+
+
+def test_another_model_that_was_captured_and_has_a_parameter_of_the_same_name_is_not_meant(job):
+    other, model = nn.Linear(2, 2), nn.Linear(2, 2, bias=False)
+
+    def loss_of(rank):
+        with gradviz.torch.capture(model):
+            loss = model(torch.full((1, 2), 1.0 + rank)).sum()
+        with gradviz.torch.capture(other):
+            other(torch.ones(1, 2))
+        return loss
+
+    ranks = job(loss_of)
+    assert [one.name for one in ranks.gradients] == ["weight"]
+    assert kinds(ranks) == ["differs"]
+
+
+def test_data_of_other_sizes_on_each_rank_are_no_other_model(job):
+    model = nn.Linear(2, 2)
+
+    def loss_of(rank):
+        x = torch.ones(1 + rank, 2, requires_grad=True)
+        with gradviz.torch.capture(model):
+            return model(x).sum()
+
+    data = next(one for one in job(loss_of).gradients if one.name not in ("weight", "bias"))
+    assert None not in data.norms
+    assert data.difference is None
+
+
+def test_the_gradients_of_complex_parameters_are_compared_as_complex_numbers(job):
+    w = torch.ones(2, dtype=torch.complex64, requires_grad=True)
+    (one,) = job(lambda rank: (w * (3 + 4j * rank)).real.sum(), 3).gradients
+    assert one.difference == 8
+    assert one.relative == pytest.approx(8 / np.hypot(3, 8))
+
+
+@pytest.mark.parametrize("factor", [None, float("nan"), float("inf")])
+def test_gradients_are_not_called_the_same_where_one_is_missing_or_not_finite(job, factor):
+    w, v = (torch.ones(2, requires_grad=True) for _ in range(2))
+
+    def loss_of(rank):
+        of_v = 0 if factor is None else (v * factor).sum()
+        return w.sum() + (of_v if rank == 1 else (v * 1.0).sum())
+
+    assert kinds(job(loss_of, 3)) == ["unused" if factor is None else "not_finite"]
+
+
+def test_infinities_that_are_the_same_are_no_difference_and_large_numbers_are_finite(job):
+    w, v = (torch.ones(2, dtype=torch.float64, requires_grad=True) for _ in range(2))
+    infinite = torch.tensor([float("inf"), 1.0])
+    ranks = job(lambda rank: (w * infinite).sum() + (v * (1.7e308 if rank else 1.6e308)).sum())
+    assert [one.difference for one in ranks.gradients] == [0, pytest.approx(1e307)]
+    assert [one.names for one in ranks.findings if one.kind == "not_finite"] == [(ranks.gradients[0].name,)]
+
+
+def test_of_many_ranks_the_least_and_the_greatest_norm_are_found_beside_a_nan(job):
+    w = torch.ones(1, requires_grad=True)
+    ranks = job(lambda rank: (w * (float("nan") if rank % 3 == 1 else 20.0 - rank)).sum(), 9)
+    assert "12 on rank 8  nan on rank 7" in str(ranks)
+
+
+def test_what_a_rank_used_behind_a_cut_is_not_said_to_be_unused(job):
+    model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+
+    def loss_of(rank):
+        with gradviz.torch.capture(model):
+            h = model[0](torch.ones(1, 2))
+            return model[1](h.detach() if rank else h).sum()
+
+    (cut,) = [one for one in job(loss_of).findings if one.harm]
+    assert cut.sentence.startswith("The loss of rank 1 does not lead back to 0.weight and 0.bias of the module 0, and")
+    assert "detach()" in cut.ways_out[0]
+
+
 def refused(folder):
     with pytest.raises(GradvizError) as caught:
         gradviz.ranks(folder)
@@ -208,6 +327,39 @@ def test_a_missing_rank_is_named(copy):
     kind, said = refused(copy)
     assert kind == "missing_rank"
     assert "holds no recording of ranks 1 and 3, of 4 ranks" in said
+
+
+def test_a_file_of_a_rank_that_the_job_did_not_have_is_named(copy):
+    for path in list(copy.glob("rank-1-of-2.*")):
+        shutil.copy(path, path.with_name(path.name.replace("rank-1", "rank-7")))
+    kind, said = refused(copy)
+    assert kind == "bad_name"
+    assert "rank-7-of-2.gradviz.json is of no rank: those of 2 begin with 0" in said
+
+
+def test_a_job_of_no_ranks_is_none(copy):
+    rename(copy, "rank-0-of-2", "rank-0-of-0")
+    (copy / "rank-1-of-2.gradviz.json").unlink()
+    assert refused(copy)[0] == "no_recordings"
+
+
+@pytest.mark.parametrize(
+    ("names", "array"), [(["x"], ["text"]), ([["x"]], [1.0]), ([1], [1.0]), ("x", [1.0]), ([], [1.0])]
+)
+def test_a_file_of_something_else_is_no_file_of_gradients(copy, names, array):
+    empty = np.array([], str) if names else np.array([1])
+    np.savez(copy / "rank-1-of-2.npz", array, names=np.array(names), parameters=empty)
+    assert refused(copy)[0] == "bad_file"
+
+
+def test_whatever_numpy_and_zip_say_of_damage_it_is_a_bad_file(copy):
+    gradients = copy / "rank-1-of-2.npz"
+    whole = bytearray(gradients.read_bytes())
+    for place in range(40):
+        entry = whole.index(b"PK\x01\x02") + place
+        gradients.write_bytes(whole[:entry] + bytes([whole[entry] ^ 0x5F]) + whole[entry + 1 :])
+        with suppress(GradvizError):
+            gradviz.ranks(copy)
 
 
 def test_recordings_of_several_jobs_are_refused(copy):

@@ -87,6 +87,36 @@ def test_a_cell_that_makes_the_net_anew_begins_anew(data: Terminal) -> None:
     assert data.value("mlp_live.session.value('x_grad').shape") == (2, 3)
 
 
+def test_a_mistyped_y_is_said_before_anything_runs_so_that_the_cell_can_be_run_again(data: Terminal) -> None:
+    data.run(LAYER)
+    cell = 'net.Mul(["a", "h"], "y")'
+    refused = data.run("%%gradviz --net mlp --ys z", cell).problem
+    assert "The net has no blob z to differentiate" in refused
+    assert "The net is as it was before the cell" in refused
+    assert names(data) == ["FC", "Tanh"]
+    assert not data.run("%%gradviz --net mlp --ys y", cell).problem
+    assert names(data) == ["FC", "Tanh", "Mul"]
+    assert data.value("mlp_live.session.value('y')").shape == (2, 2)
+
+
+def test_what_an_operator_lacks_that_the_net_had_before_can_be_corrected(data: Terminal) -> None:
+    data.run("other = gradviz.Net('other')", "other.Tanh('x', 't')", "other.FC(['t', 'k', 'b'], 'h')")
+    data.run("k = np.ones((2, 5))")
+    assert "takes 5" in data.run("%%gradviz --net other", 'net.Tanh("h", "y")').problem
+    data.run("k = np.ones((2, 3))")
+    assert not data.run("%%gradviz --net other", 'net.Tanh("h", "y")').problem
+    assert names(data, "other") == ["Tanh", "FC", "Tanh"]
+    assert data.value("other_live.left") == 0
+
+
+@pytest.mark.parametrize(("line", "words"), [("1 / 0", "ZeroDivisionError"), ("None", "changed elsewhere")])
+def test_operators_that_a_refused_cell_takes_out_are_put_back(data: Terminal, line: str, words: str) -> None:
+    data.run(LAYER)
+    assert words in data.run("%%gradviz --net mlp", "net.ops.pop()", line).problem
+    assert names(data) == ["FC", "Tanh"]
+    assert not data.run("%%gradviz --net mlp", 'net.Sin("a", "s")').problem
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [
@@ -187,6 +217,8 @@ def test_an_error_of_pytorch_is_explained_behind_its_traceback(terminal: Termina
     [
         ("--yes loss", "1", "%%gradviz has no option --yes: it takes --net, --ys and --device."),
         ("--ys", "1", "--ys takes a word behind it."),
+        ("--ys=,", "1", "--ys takes a word behind it."),
+        ("--net class", "1", "class is the name of none"),
         ("--net np", "1", "np is a module, and no net."),
         ("--net 3d", "1", "the name of none"),
         ("--net mlp --ys nobody", 'net.Tanh("x", "y")', "nobody"),
