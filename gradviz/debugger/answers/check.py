@@ -15,7 +15,7 @@ from ...runtime.tasks import Work, results
 from ..journal import Pace, Statement, Writing
 from ..steering import CursorError, bad_argument
 from .comparison import MOST, SEED, Checked, Comparison, Verdict, along
-from .flow import array_of, arriving, arriving_after, gives, gradient_of, hooked, meant, seeds, sum_through
+from .flow import array_of, arriving, arriving_after, gives, gradient_of, hooked, meant, seeds, sent, sum_through
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits
 from .leaves import leaves
 from .net_view import NetView, text_of
@@ -255,7 +255,9 @@ def _of_operator(view: NetView, statement: Statement) -> _Planned:
     for blob in dict.fromkeys(statement.inputs):
         places = [slot for slot, gets in enumerate(given) if gets and statement.inputs[slot] is blob]
         if places and inputs[places[0]].dtype.kind == "f":
-            if np.isfinite(inputs[places[0]]).all():
+            if not any(one.through == index and one.how != "sum" for one in sent(view, blob)):
+                notes.append(f"{blob} is not checked: the gradient that the rule has made for it never came.")
+            elif np.isfinite(inputs[places[0]]).all():
                 moved[blob] = places
             else:
                 notes.append(f'{blob} is not checked: it is not finite. session.provenance("{blob}") says why.')
@@ -287,12 +289,12 @@ def _moved(
 def _of_blob(view: NetView, blob: Writing, doubles: Doubles) -> _Planned:
     named = view.named(blob)
     subject = f"The gradient of {named}"
-    sent = gradient_of(view, blob)
-    if sent is None:
+    came = gradient_of(view, blob)
+    if came is None:
         return _Planned(subject, [f'It has none: session.why_none("{named}") says why.'])
     if not view.is_final(blob):
         return _Planned(subject, [f"It is not whole: not all operators that read {blob} have gone backward."])
-    gradient, x = array_of(view, blob, sent.parts), doubles(blob)
+    gradient, x = array_of(view, blob, came.parts), doubles(blob)
     if x.dtype.kind != "f":
         return _Planned(subject, [f"It holds {x.dtype}, which has no differences."])
     if not np.isfinite(x).all():

@@ -299,6 +299,15 @@ def test_an_exception_in_the_middle_ends_the_recording():
     assert session.value("y_grad").tolist() == [1, 1]
 
 
+def test_an_operator_whose_gradient_was_made_and_never_came_cannot_be_checked():
+    session = debug(Given([*items()[:8], ZeroDivisionError("by nothing")]))
+    session.finish()
+    found = session.check("#0")
+    assert found.verdict == "not checkable"
+    assert "x@0 is not checked: the gradient that the rule has made for it never came." in found.notes
+    assert "never came" in session.checkable("#0").problem
+
+
 def test_an_error_of_gradviz_keeps_its_kind():
     session = debug(Given([*items()[:7], GradientError("No rule.", kind="no_gradient_rule", ways_out=["Write one."])]))
     assert session.events[-1].error == "no_gradient_rule"
