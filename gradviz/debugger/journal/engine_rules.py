@@ -50,7 +50,6 @@ from ...runtime.devices import copied, device_of, is_on_gpu
 from .gradient_shapes import are_rows
 
 MOST_RANK = 10**9
-
 AFTER_THE_PASS = (Ran, GradWritten, Deduplicated, Failed)
 
 
@@ -156,6 +155,7 @@ class EngineRules:
         self._grads: Counter[str] = Counter()
         self._totals: dict[int, tuple[Key, Gradient, range]] = {}
         self._visited: int | None = None
+        self._applied: set[int] = set()
         self._is_over = False
 
     def take_values(self, values: Mapping[Any, Any]) -> None:
@@ -263,8 +263,9 @@ class EngineRules:
 
     def _apply(self, event: RuleApplied) -> None:
         self._places(event.index)
-        if event.index != self._visited:
-            _break(f"a rule is applied to the operator visited last, not to #{event.index}")
+        if event.index != self._visited or event.index in self._applied:
+            _break(f"a rule is applied to the operator visited last, once, not to #{event.index}")
+        self._applied.add(event.index)
         self._join(event.position, event.operators)
         inputs = self.program.operators[event.index].inputs
         self._gradients(event.g_input, inputs)
@@ -454,9 +455,10 @@ def _well_formed(event: Event) -> Event:
     except (TypeError, ValueError, OverflowError, RecursionError, GradvizError) as error:
         raise Broken(f"its fields must be those of {event.kind}: {error}") from None
     waiting = [*getattr(event, "waiting", ()), *filter(None, [getattr(event, "queued", None)])]
-    for number in [getattr(event, "rank", 0), getattr(event, "waits", 0), *[one.rank for one in waiting]]:
+    counts = [getattr(event, "rank", 0), getattr(event, "waits", 0), *[one.arrival for one in waiting]]
+    for number in [*counts, *[one.rank for one in waiting]]:
         if number is not None and not 0 <= number <= MOST_RANK:
-            _break(f"ranks count from 0, and {str(number)[:20]} is none")
+            _break(f"ranks and arrivals count from 0, and {str(number)[:20]} is none")
     return well_formed
 
 

@@ -28,6 +28,7 @@ from gradviz.events import (
     Seeded,
     Skipped,
     Visited,
+    Waiting,
 )
 from gradviz.program import RegistrationError
 
@@ -214,7 +215,9 @@ def instead(place, *others):
         (at(2, position=-1), "no operator #-1"),
         (at(2, op=BACK), "operator #0 is y = Tanh"),
         (at(2, device="abacus"), "Event 2 of Given, Ran, .*abacus"),
-        (at(6, rank=10**30), "ranks count from 0"),
+        (at(6, rank=10**30), "ranks and arrivals count from 0"),
+        (at(6, waiting=[Waiting(0, 1, -1)]), "ranks and arrivals count from 0, and -1 is none"),
+        (instead(10, replace(items()[7], position=2)), "applied to the operator visited last, once"),
         (at(2, seconds=-1.0), "0 seconds or more"),
         (instead(2, items()[2], items()[2]), "Event 3 of Given, Ran, .*has run before"),
         (at(3, y="q"), "q@0 is no blob version of the net"),
