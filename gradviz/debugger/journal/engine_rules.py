@@ -353,7 +353,7 @@ class EngineRules:
             Device.parse(event.device)
         except GradvizError as error:
             _break(error.message)
-        if event.seconds is not None and not event.seconds >= 0:
+        if event.seconds is not None and not 0 <= event.seconds < float("inf"):
             _break(f"an operator runs for 0 seconds or more, not {event.seconds}")
         self._ran.add(event.position)
         for blob in ssa.writes:

@@ -219,6 +219,7 @@ def instead(place, *others):
         (at(6, waiting=[Waiting(0, 1, -1)]), "ranks and arrivals count from 0, and -1 is none"),
         (instead(10, replace(items()[7], position=2)), "applied to the operator visited last, once"),
         (at(2, seconds=-1.0), "0 seconds or more"),
+        (at(2, seconds=float("inf")), "0 seconds or more, not inf"),
         (instead(2, items()[2], items()[2]), "Event 3 of Given, Ran, .*has run before"),
         (at(3, y="q"), "q@0 is no blob version of the net"),
         (at(3, version=1), "y@1 is no blob version of the net"),
