@@ -189,8 +189,8 @@ class EngineRules:
                 self._places(*[one.index for one in event.waiting])
                 self._gradients(event.g_output, self.program.operators[event.index].outputs)
                 self._visited = event.index
-            case Skipped():
-                self._places(event.index)
+            case Skipped() | Failed():
+                self._places(*[] if event.index is None else [event.index])
             case RuleApplied():
                 self._apply(event)
             case InputChecked():

@@ -226,6 +226,8 @@ def instead(place, *others):
         (at(3, position=4), "gradient operator number 0 is next, not 4"),
         (at(3, gradient="q"), "none of its operators writes the gradient q"),
         (at(6, index=7), "Event 5 of Given, Visited, .*no operator #7"),
+        (instead(6, Failed("odd", "It is odd.", "", -1, [])), "Event 5 of Given, Failed, .*no operator #-1"),
+        (instead(6, Failed("odd", "It is odd.", "", 7, [])), "Event 5 of Given, Failed, .*no operator #7"),
         (at(6, g_output=["nonsense"]), "nobody reads or writes nonsense"),
         (at(6, g_output=[]), "0 gradients for 1 blobs"),
         (at(6, path=("0.net",)), "nested nets"),
