@@ -247,10 +247,12 @@ class Rest(NamedTuple):
     Attributes:
         run: from an array in place of the blob to the values of the ys, as the journal lists them.
         notes: how it is run, and what stays as it was though the blob changes it, in words.
+        dtypes: in which it was recorded, as far as they are known.
     """
 
     run: Callable[[Array], list[Array]]
     notes: list[str]
+    dtypes: set[str]
 
 
 class Again(Protocol):

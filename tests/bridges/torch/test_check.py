@@ -288,6 +288,18 @@ def test_a_function_that_goes_backward_through_a_checkpoint_cannot_be_checked():
     assert "The function goes backward itself, through a checkpoint" in view.notes[0]
 
 
+@pytest.mark.parametrize("own", [torch.float32, torch.float64])
+def test_where_all_cancels_further_down_what_rounding_leaves_is_no_fault(own):
+    torch.manual_seed(0)
+    x = torch.randn(3, 4, dtype=own, requires_grad=True)
+
+    def compute():
+        return torch.softmax(x.float().t(), 1).t().sum().to(own)
+
+    view = gradviz.debug(compute(), forward=compute).check("x")
+    assert view.verdict == "agrees", view
+
+
 def test_a_kink_is_no_fault():
     w = torch.tensor([0.0, 1.0, -1.0], requires_grad=True)
 
