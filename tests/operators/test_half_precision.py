@@ -18,6 +18,9 @@ SUMS_AND_NORMS = {
     *("SpatialBN", "CosineSimilarity", "SquaredL2Distance", "DotProduct", "LabelCrossEntropy"),
     *("SigmoidCrossEntropyWithLogits", "Logit", "Gelu", "Erf", "LengthsMean", "UnsortedSegmentMean"),
     *("NormalizeGradient", "LayerNormGradient", "CosineSimilarityGradient", "InstanceNormGradient"),
+    *("WeightedSum", "WeightedSumGradient", "LengthsWeightedSum", "LengthsWeightedSumWithMainInputGradient"),
+    *("ConvTranspose", "ConvTransposeGradient", "ConvGradient", "Einsum", "EinsumGradient"),
+    *("SoftsignGradient", "AtanGradient", "CbrtGradient", "RsqrtGradient"),
 }
 
 
@@ -63,6 +66,15 @@ def test_of_many_numbers_the_result_is_there(about: str) -> None:
 
 def test_a_row_of_zeros_is_normalized_to_zeros() -> None:
     np.testing.assert_array_equal(F.normalize(np.zeros((2, 3), HALF)).data, np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("function", [F.arctan, F.softsign])
+def test_slopes_far_out_are_small_and_not_zero(function: Any) -> None:
+    x = Variable(np.array([-1000, -256, 300, 4000], HALF))
+    F.sum(function(x)).backward()
+    wide = Variable(x.data.astype(np.float64))
+    F.sum(function(wide)).backward()
+    np.testing.assert_allclose(np.asarray(x.grad, float), wide.grad, rtol=2e-3, atol=6e-8)
 
 
 @pytest.mark.parametrize(("dtype", "factor"), [("float64", 1e200), ("float64", 4e307), ("float32", 1e30)])
