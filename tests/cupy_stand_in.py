@@ -70,10 +70,10 @@ METHODS = {
 """The same for methods; reshape and copy stand below."""
 
 ELEMENTWISE = """
-absolute add arccos arcsin arctan bitwise_and bitwise_or bitwise_xor cbrt ceil copysign cos cosh divide equal exp expm1
-floor fmod greater greater_equal invert isfinite isinf isnan less less_equal log log1p logaddexp logical_and logical_not
-logical_or logical_xor matmul maximum minimum multiply negative not_equal power remainder right_shift sign sin sinh sqrt
-square subtract tan tanh
+absolute add arccos arcsin arctan bitwise_and bitwise_or bitwise_xor cbrt ceil copysign cos cosh divide equal exp exp2
+expm1 floor fmod greater greater_equal invert isfinite isinf isnan less less_equal log log1p log2 logaddexp logical_and
+logical_not logical_or logical_xor matmul maximum minimum multiply negative not_equal power remainder right_shift sign
+sin sinh sqrt square subtract tan tanh
 """
 """numpy's ufuncs that CuPy has."""
 

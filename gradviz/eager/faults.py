@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from ..gradient.rules import describe
 from ..operators.registry import Array
 from ..program import Device, GradientError, GradvizError, Operator, RunError
-from ..program.errors import out_of_memory
+from ..program.errors import out_of_memory, wants_memory
 from ..runtime.devices import CPU, device_of
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def named(x: "Variable") -> str:
 
 def call_failed(error: Exception, call: str) -> Exception:
     """What to raise when `call` raised `error`: our own errors with the call in front, others as ``kernel_failed``."""
-    if isinstance(error, MemoryError):
+    if wants_memory(error):
         error = out_of_memory(error)
     if isinstance(error, RunError) and error.operator_index is None:
         return error.retold(f"{call}: {error.message}")

@@ -19,7 +19,18 @@ from .inference import (
     result_dtype,
     same_shape,
 )
-from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, each_of, operator, register_gradient
+from .registry import (
+    Array,
+    Arrays,
+    ArraySpec,
+    Gradients,
+    RuleAnswer,
+    Specs,
+    each_of,
+    in_single,
+    operator,
+    register_gradient,
+)
 
 SHARED = "where xᵢ = y, shared evenly between those that are; else 0"
 
@@ -114,6 +125,7 @@ def weighted_spec(op: Operator, *specs: ArraySpec) -> ArraySpec:
     infer=weighted_spec,
     args={"grad_on_w": 0},
 )
+@in_single
 def weighted_sum(op: Operator, *arrays: Array) -> Array:
     """Sum of arrays of one shape, each followed among the inputs by its weight of one element."""
     return reduce(add, (x * w.reshape(()) for x, w in zip(arrays[::2], arrays[1::2], strict=True)))
@@ -142,6 +154,7 @@ def weighted_sum_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     infer=weighted_gradient_spec,
     rule=weighted_sum_rule,
 )
+@in_single
 def weighted_sum_gradient(op: Operator, dy: Array, *arrays: Array) -> Arrays:
     """Gradients of the arrays of a WeightedSum, with `grad_on_w` followed by those of the weights."""
     pairs = list(zip(arrays[::2], arrays[1::2], strict=True))

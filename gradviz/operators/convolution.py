@@ -19,7 +19,18 @@ from ..program import Operator
 from .arguments import bad_argument
 from .gradients import Steps, arriving, gradient_of, op_gradient
 from .inference import contiguous, described, misfit, need_floats, need_shape, result_dtype
-from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, each_of, operator, register_gradient
+from .registry import (
+    Array,
+    Arrays,
+    ArraySpec,
+    Gradients,
+    RuleAnswer,
+    Specs,
+    each_of,
+    in_single,
+    operator,
+    register_gradient,
+)
 from .windows import (
     DIMENSIONS,
     WINDOW_ARGS,
@@ -343,6 +354,7 @@ def widened(op: Operator, places: Sizes, kernel: Sizes) -> Sizes:
     infer=conv_spec,
     args={**CONV_ARGS, **WIDENING_ARGS},
 )
+@in_single
 def conv_transpose(op: Operator, x: Array, w: Array, b: Array | None = None) -> Array:
     """Conv the other way: each element of x lays out a filter. x: (n, m, h, w), w: (m, c / group, k, k), b: (c,) -> y.
 
@@ -373,6 +385,7 @@ def conv_transpose(op: Operator, x: Array, w: Array, b: Array | None = None) -> 
     args=CONV_GRADIENT_ARGS,
     rule=filters_rule,
 )
+@in_single
 def conv_gradient(op: Operator, x: Array, w: Array, dy: Array) -> Arrays:
     """Gradients of Conv in the shapes of w, b and x.
 

@@ -11,7 +11,7 @@ from .arguments import bad_argument
 from .broadcasting import sum_to
 from .gradients import Steps, gradient_name, gradient_of, gradient_operator
 from .inference import misfit, need_floats, need_shape, result_dtype
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, in_single, operator, register_gradient
 
 _TERM = re.compile(r"[A-Za-z]*(?:\.\.\.)?[A-Za-z]*")
 
@@ -90,6 +90,7 @@ def product_spec(op: Operator, *xs: ArraySpec) -> ArraySpec:
     infer=product_spec,
     args={"equation": ""},
 )
+@in_single
 def einsum(op: Operator, *xs: Array) -> Array:
     """Sum of products: ``equation`` names the dimensions of each factor by letters, and those of the result.
 
@@ -132,6 +133,7 @@ def einsum_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     args={"equation": "", "position": 0},
     rule=einsum_rule,
 )
+@in_single
 def einsum_gradient(op: Operator, dy: Array, *xs: Array) -> Array:
     """Gradient of the factor `position` of Einsum."""
     at = position_of(op, len(xs))

@@ -118,13 +118,19 @@ def nan_check(op: Operator, x: Array, *others: Array) -> Array:
 CAST_NAMES = {"float": "float32", "double": "float64", "byte": "uint8"}
 
 
-def cast_dtype(op: Operator) -> "np.dtype[Any]":
-    """The dtype that a Cast asks for: Caffe2's number or name, or numpy's name."""
-    asked = op.args.get("to")
+def cast_dtype(op: Operator, name: str = "to") -> "np.dtype[Any]":
+    """The dtype that an argument of a Cast tells: Caffe2's number or name, or numpy's name."""
+    asked = op.args.get(name)
     if not isinstance(asked, int):
         asked = str(asked).lower()
         asked = CAST_NAMES.get(asked, asked)
-    return asked_dtype(op, "to", asked, "is no dtype")
+    return asked_dtype(op, name, asked, "is no dtype")
+
+
+def cast_spec(op: Operator, x: ArraySpec) -> ArraySpec:
+    if "from_type" in op.args:
+        cast_dtype(op, "from_type")
+    return ArraySpec(x.shape, cast_dtype(op))
 
 
 @operator(
@@ -132,7 +138,7 @@ def cast_dtype(op: Operator) -> "np.dtype[Any]":
     "x -> y",
     "y = x, in the dtype `to`",
     "dx = dy, in the dtype of x; none where y is not floating-point",
-    infer=lambda op, x: ArraySpec(x.shape, cast_dtype(op)),
+    infer=cast_spec,
     args={"to": None, "from_type": None},
 )
 def cast(op: Operator, x: Array) -> Array:

@@ -7,7 +7,7 @@ from .arguments import bad_argument
 from .broadcasting import ARGS, quotient, sum_to, unlaid, y_along
 from .gradients import Steps, by, gradient_name, gradient_of, gradient_operator, op_gradient, pointwise, shape_source
 from .inference import by_rows, described, elementwise, like_forward, misfit, need_floats
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, RuleAnswer, in_single, operator, register_gradient
 
 
 def exponent_of(op: Operator) -> float:
@@ -121,7 +121,7 @@ pointwise(
     "Rsqrt",
     "1 over the square root of each element; nan below 0.",
     ("y = 1 / √x", lambda op, x: 1 / np.sqrt(x)),
-    ("dx = -dy · y³ / 2", "dy, y", lambda op, dy, y: -0.5 * dy * (y * y * y)),
+    ("dx = -dy · y³ / 2", "dy, y", in_single(lambda op, dy, y: -0.5 * dy * (y * y * y))),
     ("∂y = -3/2 · ∂dx · dy · y²", lambda do, both, y: do("Scale", do("Mul", both, do("Sqr", y)), scale=-1.5)),
 )
 
@@ -129,7 +129,7 @@ pointwise(
     "Cbrt",
     "Cube root of each element, real for negative ones too.",
     ("y = ∛x", lambda op, x: np.cbrt(x)),
-    ("dx = dy / 3y²", "dy, y", lambda op, dy, y: dy / (3 * y * y)),
+    ("dx = dy / 3y²", "dy, y", in_single(lambda op, dy, y: dy / (3 * y * y))),
     (
         "∂y = -2/3 · ∂dx · dy / y³",
         lambda do, both, y: do("Scale", do("Div", do("CbrtGradient", both, y), y), scale=-2.0),

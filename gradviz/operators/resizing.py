@@ -81,7 +81,11 @@ def tile_spec(op: Operator, x: ArraySpec, *given: ArraySpec) -> ArraySpec | None
 def tile(op: Operator, x: Array, *given: Array) -> Array:
     """x `tiles` times one behind the other along `axis`; inputs of one integer override the arguments."""
     count, along = tile_counts(op, x.shape, *given)
-    return np.tile(x, [count if i == along else 1 for i in range(x.ndim)])
+    before, size, after = x.shape[:along], x.shape[along], x.shape[along + 1 :]
+    # Not np.tile, which writes beyond the array where the size of the result overflows.
+    y = np.empty((*before, count, size, *after), x.dtype, like=x)
+    y[:] = x.reshape(*before, 1, size, *after)
+    return y.reshape(*before, count * size, *after)
 
 
 def tile_gradient_spec(op: Operator, dy: ArraySpec, *given: ArraySpec) -> ArraySpec | None:

@@ -225,6 +225,7 @@ def weights_gradient_spec(
     return dx, ArraySpec(weights.shape, result_dtype(dy, x))
 
 
+@in_single
 def lengths_weighted_sum_gradients(
     op: Operator, weights: Array, dy: Array, lengths: Array, x: Array, *indices: Array
 ) -> tuple[Array, Array]:

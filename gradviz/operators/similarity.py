@@ -93,7 +93,19 @@ def dot_product_gradient(op: Operator, x: Array, y: Array, dz: Array) -> tuple[A
 @in_single
 def cosine_similarity(op: Operator, x: Array, y: Array) -> Array:
     """Cosine of the angle between each row of x and that of y. x, y: (n, ...) -> (n,). 0 with a row of zeros."""
+    (x, _), (y, _) = reduced(x), reduced(y)
     return inner(x, y) / (length(x) * length(y))
+
+
+def reduced(x: Array) -> tuple[Array, Array]:
+    """x with each row divided by the power of 2 below the mean size of its elements, (n,); and these powers, 1 or more.
+
+    Angles stay as they are, and squares do not overflow.
+    """
+    x2 = rows(x)
+    mean = (np.abs(x2) / max(x2.shape[1], 1)).sum(axis=1)
+    power = np.exp2(np.floor(np.log2(np.maximum(mean, 1))))
+    return x / by_rows(power, x), power
 
 
 def length(x: Array) -> Array:
@@ -119,12 +131,13 @@ def inverse_square(x: Array) -> Array:
 )
 @in_single
 def cosine_similarity_gradient(op: Operator, x: Array, y: Array, dz: Array) -> tuple[Array, Array]:
+    (x, x_power), (y, y_power) = reduced(x), reduced(y)
     x_length, y_length = length(x), length(y)
     z = inner(x, y) / (x_length * y_length)
     across = by_rows(dz / (x_length * y_length), x)
     dx = across * y - by_rows(dz * z * inverse_square(x), x) * x
     dy = across * x - by_rows(dz * z * inverse_square(y), x) * y
-    return dx, dy
+    return dx / by_rows(x_power, x), dy / by_rows(y_power, y)
 
 
 @operator(

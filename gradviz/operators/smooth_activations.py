@@ -47,7 +47,7 @@ pointwise(
     "Softsign",
     "Every element pressed into (-1, 1), slower than tanh does.",
     ("y = x / (1 + |x|)", softsign),
-    ("dx = dy / (1 + |x|)²", "x, dy", lambda op, x, dy: dy / np.square(1 + np.abs(x))),
+    ("dx = dy / (1 + |x|)²", "x, dy", in_single(lambda op, x, dy: dy / np.square(1 + np.abs(x)))),
     ("∂x = -2 ∂dx · dy · sign x / (1 + |x|)³", softsign_bend),
 )
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .gradients import pointwise
+from .registry import in_single
 
 pointwise(
     "Sin",
@@ -57,7 +58,7 @@ pointwise(
     "Atan",
     "Inverse tangent of each element, from -π/2 to π/2.",
     ("y = arctan x", lambda op, x: np.arctan(x)),
-    ("dx = dy / (1 + x²)", "x, dy", lambda op, x, dy: dy / (1 + x * x)),
+    ("dx = dy / (1 + x²)", "x, dy", in_single(lambda op, x, dy: dy / (1 + x * x))),
     (
         "∂x = -2 ∂dx · dy · x / (1 + x²)²",  # before x grows, what it is multiplied by is divided once
         lambda do, both, x: do("Scale", do("AtanGradient", x, do("Mul", do("AtanGradient", x, both), x)), scale=-2.0),

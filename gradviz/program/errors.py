@@ -5,6 +5,7 @@ Below them stand the words that sentences are put together from.
 
 from collections.abc import Iterable, Sequence
 from math import prod
+from sys import maxsize
 from typing import Any, Self
 
 
@@ -86,10 +87,21 @@ class RegistrationError(GradvizError):
     """A kernel, gradient rule or operator definition that cannot enter the table."""
 
 
-def out_of_memory(error: MemoryError) -> RunError:
+NO_ARRAY = "array is too big", "Maximum allowed size exceeded", "Maximum allowed dimension exceeded"
+"""How numpy says, by a ValueError, that something is larger than all arrays can be."""
+
+
+def wants_memory(error: Exception) -> bool:
+    """Whether an error says that an array is too large to be made."""
+    return isinstance(error, MemoryError) or (isinstance(error, ValueError) and str(error).startswith(NO_ARRAY))
+
+
+def out_of_memory(error: Exception) -> RunError:
     """What a kernel says that got no memory, as an error of ours; numpy's tells the array that it was for."""
     shape, dtype = getattr(error, "shape", None), getattr(error, "dtype", None)
     asked = f": it asked for {prod(shape) * dtype.itemsize:,} bytes, for {dtype} {shape}" if dtype and shape else ""
+    if isinstance(error, ValueError):
+        asked = f": it asked for more than the {maxsize:,} bytes that an array can have at most"
     return RunError(
         f"there is not enough memory{asked or f' ({error})' if str(error) else ''}.",
         kind="out_of_memory",

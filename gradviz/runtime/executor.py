@@ -13,7 +13,7 @@ from ..operators.registry import Array
 from ..operators.scopes import ScopeStack
 from ..program import GradvizError, Operator, RunError
 from ..program.control_flow import local_to, scopes_of, within
-from ..program.errors import meant, out_of_memory, shorten
+from ..program.errors import meant, out_of_memory, shorten, wants_memory
 from .devices import freeze, is_on_gpu
 from .nested import Nested, Runner, Step, Values
 from .pace import Pace, Progress
@@ -132,7 +132,7 @@ def _explained(error: Exception, step: Step, values: Mapping[str, Array]) -> Exc
     for name in step.op.inputs:
         if name not in values:
             return undefined(step.op, step.position, name, values)
-    if isinstance(error, MemoryError):
+    if wants_memory(error):
         error = out_of_memory(error)
     if isinstance(error, RunError):
         return located(error, step.op, step.position, [spec_of(values[name]) for name in step.op.inputs])

@@ -246,10 +246,12 @@ class Rest(NamedTuple):
     Attributes:
         run: from an array in place of the blob to the values of the ys, as the journal lists them.
         notes: how it is run, and what stays as it was though the blob changes it, in words.
+        dtypes: in which it was recorded, as far as they are known.
     """
 
     run: Callable[[Array], list[Array]]
     notes: list[str]
+    dtypes: set[str]
 
 
 class Again(Protocol):
@@ -298,6 +300,8 @@ class Journal(NamedTuple):
         held: the Variables that held a gradient before the pass -> its version.
         pools: what the pass takes from pools of names while it runs.
         absent: says of a blob, or a version of one, that has no value why, and a way out; None: it was not computed.
+        beside: says of what takes no part in the pass, by its name, why it gets no gradient, and the ways out; None, or
+            where it answers None: nothing is known of it.
         again: runs parts of it again; None: its operators are those of the table.
     """
 
@@ -317,4 +321,5 @@ class Journal(NamedTuple):
     held: Mapping[str, str] = {}
     pools: Sequence[Lending] = ()
     absent: Callable[[str], tuple[str, str]] | None = None
+    beside: Callable[[str], tuple[str, Sequence[str]] | None] | None = None
     again: Again | None = None

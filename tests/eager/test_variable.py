@@ -292,6 +292,7 @@ MISFITS: list[tuple[Any, str, str]] = [
     (lambda x: x["a"], "shape_mismatch", "is no index"),
     (lambda x: functions.concat([x, np.ones(2)], 0), "shape_mismatch", "Concat along axis 0"),
     (lambda x: functions.split_axis(x, 2, 1), "shape_mismatch", "cannot be cut into 2 equal parts"),
+    (lambda x: functions.split_axis(x, 2**40, 1), "shape_mismatch", "cannot be cut into 1099511627776 equal parts"),
     (lambda x: functions.broadcast_to(x, (3, 3)), "shape_mismatch", "does not stretch to"),
     (lambda x: functions.squeeze(x, 0), "shape_mismatch", "not all of size 1"),
     (lambda x: functions.expand_dims(x, 4), "shape_mismatch", "axis 4 does not exist"),

@@ -18,6 +18,9 @@ SUMS_AND_NORMS = {
     *("SpatialBN", "CosineSimilarity", "SquaredL2Distance", "DotProduct", "LabelCrossEntropy"),
     *("SigmoidCrossEntropyWithLogits", "Logit", "Gelu", "Erf", "LengthsMean", "UnsortedSegmentMean"),
     *("NormalizeGradient", "LayerNormGradient", "CosineSimilarityGradient", "InstanceNormGradient"),
+    *("WeightedSum", "WeightedSumGradient", "LengthsWeightedSum", "LengthsWeightedSumWithMainInputGradient"),
+    *("ConvTranspose", "ConvTransposeGradient", "ConvGradient", "Einsum", "EinsumGradient"),
+    *("SoftsignGradient", "AtanGradient", "CbrtGradient", "RsqrtGradient"),
 }
 
 
@@ -63,3 +66,25 @@ def test_of_many_numbers_the_result_is_there(about: str) -> None:
 
 def test_a_row_of_zeros_is_normalized_to_zeros() -> None:
     np.testing.assert_array_equal(F.normalize(np.zeros((2, 3), HALF)).data, np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("function", [F.arctan, F.softsign])
+def test_slopes_far_out_are_small_and_not_zero(function: Any) -> None:
+    x = Variable(np.array([-1000, -256, 300, 4000], HALF))
+    F.sum(function(x)).backward()
+    wide = Variable(x.data.astype(np.float64))
+    F.sum(function(wide)).backward()
+    np.testing.assert_allclose(np.asarray(x.grad, float), wide.grad, rtol=2e-3, atol=6e-8)
+
+
+@pytest.mark.parametrize(("dtype", "factor"), [("float64", 1e200), ("float64", 4e307), ("float32", 1e30)])
+def test_angles_do_not_depend_on_how_long_rows_are(dtype: str, factor: float) -> None:
+    near = [np.array([[1.0, 2.0, 3.0], [0.0, 1.0, -1.0]], dtype), np.array([[3.0, 1.0, 2.0], [1.0, 0.5, 0.0]], dtype)]
+    x, y = (Variable(array * np.array(factor, dtype)) for array in near)
+    u, v = map(Variable, near)
+    far, angle = F.cosine_similarity(x, y), F.cosine_similarity(u, v)
+    np.testing.assert_allclose(far.data, angle.data, rtol=1e-5)
+    F.sum(far).backward()
+    F.sum(angle).backward()
+    for one, other in ((x, u), (y, v)):
+        np.testing.assert_allclose(one.grad * factor, other.grad, rtol=1e-4, atol=1e-6)

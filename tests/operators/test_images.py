@@ -228,6 +228,17 @@ def test_what_does_not_fit_into_memory_is_refused_and_runs_again_with_less(args:
     assert workspace["y"].shape == (2, 4 if args else 6, 4, 3)
 
 
+@pytest.mark.parametrize("shape", [[2**40, 2**40], [2**62], [2**63]])
+@pytest.mark.parametrize("of_type", ["GaussianFill", "ConstantFill"])
+def test_what_is_larger_than_any_array_is_refused_in_words(of_type: str, shape: list[int]) -> None:
+    with pytest.raises(RunError, match=r"not enough memory: it asked for more than the [\d,]{20,} bytes") as caught:
+        Workspace().run_operator(Operator(of_type, [], ["y"], {"shape": shape}))
+    assert caught.value.kind == "out_of_memory"
+    assert f"Operator #0 y = {of_type}" in str(caught.value)
+    with pytest.raises(RunError, match=r"tile\(x: float64 .*it asked for more than the"):
+        functions.tile(Variable(IMAGE), 2**62)
+
+
 def test_a_function_that_asks_for_too_much_memory_says_what_it_was_given() -> None:
     x = Variable(IMAGE)
     with pytest.raises(RunError, match=r"convolution_2d\(x: float64 .*not enough memory: it asked for") as caught:

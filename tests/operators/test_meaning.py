@@ -264,6 +264,7 @@ MISFITS: list[tuple[str, list[Any], dict[str, Any], list[str], str, str]] = [
     ("Where", [np.zeros(2, bool), np.zeros(3), np.zeros(3)], {}, ["y"], "shape_mismatch", "each element of (3,)"),
     ("Conditional", [np.zeros(2, bool), np.zeros((3, 2)), np.zeros((3, 2))], {}, ["y"], "shape_mismatch", "each row"),
     ("Cast", [np.zeros(3)], {"to": "complex"}, ["y"], "bad_argument", "10 int64"),
+    ("Cast", [np.zeros(3)], {"to": 1, "from_type": "FLAOT"}, ["y"], "bad_argument", "from_type='FLAOT' is no dtype"),
     ("Dropout", [np.zeros(3)], {}, ["y"], "shape_mismatch", "second output"),
     ("Dropout", [np.zeros(3)], {"ratio": 1.0}, ["y", "m"], "bad_argument", "below 1"),
     ("DiagonalFill", [], {"shape": [2, 3, 2]}, ["y"], "shape_mismatch", "has no diagonal"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, cast
 
 import torch
@@ -72,14 +72,20 @@ class Again:
             except Exception as error:
                 raise _failed(error) from error
 
-        return Rest(moved, _notes(constants, is_double=is_double))
+        dtypes = {str(dtype).removeprefix("torch.") for dtype in self._dtypes}
+        return Rest(moved, _notes(constants, is_double=is_double), dtypes)
+
+    @cached_property
+    def _dtypes(self) -> list[torch.dtype | None]:
+        """In which the operators computed."""
+        return [dtype_of(Output(node, 0)) for node in self._graph.found]
 
     def _check(self) -> None:
         """Refuse where differences would say nothing, or others would wait."""
-        narrow = [one for node in self._graph.found for one in [Output(node, 0)] if dtype_of(one) in NARROW]
+        narrow = [dtype for dtype in self._dtypes if dtype in NARROW]
         if narrow:
             raise _not_again(
-                f"{count_of(len(narrow), 'operator')} computed in {str(dtype_of(narrow[0])).removeprefix('torch.')}: "
+                f"{count_of(len(narrow), 'operator')} computed in {str(narrow[0]).removeprefix('torch.')}: "
                 "differences of numbers with so few digits say nothing.",
                 "Check it in float32, without torch.autocast.",
             )

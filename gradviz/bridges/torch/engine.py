@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import FrameType
 from typing import Any
 from weakref import ref
@@ -20,7 +21,7 @@ from ...runtime.watched import Journal, uncollected
 from .again import Again
 from .capture import captures, tensors_on
 from .copies import Copies
-from .doctor import findings, first_sentence
+from .doctor import findings, first_sentence, without_gradient
 from .flow import users
 from .graph import Graph, Tensor, described, saved_by
 from .names import Called, called_in, hooks_on, named
@@ -179,7 +180,8 @@ class Pass:
         self, backward: Backward, summary: Callable[[Journal], str], forward: Callable[[], Any] | None = None
     ) -> Journal:
         """What happened so far; `forward` as of `record`."""
-        return backward.journal(summary, Again(self.graph, backward.names, self._starts, forward))
+        told = backward.journal(summary, Again(self.graph, backward.names, self._starts, forward))
+        return told._replace(beside=partial(without_gradient, self._roots))
 
 
 def _check(roots: Sequence[Any], gradients: Sequence[Any]) -> None:

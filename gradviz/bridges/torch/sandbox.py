@@ -26,7 +26,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from ...program import GradvizError
 from .flow import is_in_function, is_of_forward
-from .graph import Tensor, next_number, number_of
+from .graph import Graph, Tensor, is_hooked, next_number, number_of
 
 WIDE = {
     **dict.fromkeys((torch.float16, torch.bfloat16, torch.float32), torch.float64),
@@ -37,6 +37,9 @@ CASTS = {Tensor.float, Tensor.half, Tensor.bfloat16}
 DATA = Tensor.data.__get__  # type: ignore[attr-defined]
 CUTS = {torch.detach, Tensor.detach, DATA, Tensor.item, Tensor.tolist, Tensor.__float__, Tensor.__complex__}
 """What gives numbers that no gradient goes back through."""
+
+BACKWARD = {torch.autograd.grad, torch.autograd.backward, Tensor.backward}
+"""What goes backward: code of Python that the engine calls then is given no copies."""
 
 DRAWS = {torch.rand, torch.randn, torch.rand_like, torch.randn_like, torch.normal}
 """What draws other numbers in another precision."""
@@ -90,6 +93,8 @@ class Sandbox(TorchFunctionMode):
         args, kwargs = _each(change, args), _each(change, dict(kwargs or {}))
         if is_cut:
             return self._cut(function, args, kwargs)
+        if function in BACKWARD and self._constants is None:
+            _check_backward([one for one in _tensors((args, kwargs)) if one.grad_fn is not None])
         return _each(self._kept, function(*args, **kwargs))
 
     def _is_cut(self, function: Callable[..., Any], args: Sequence[Any], frame: FrameType) -> bool:
@@ -180,6 +185,21 @@ def _tensors(value: Any) -> Iterator[Tensor]:
     elif isinstance(value, dict | list | tuple):
         for one in value.values() if isinstance(value, dict) else value:
             yield from _tensors(one)
+
+
+def _check_backward(roots: Sequence[Tensor]) -> None:
+    """Refuse to go backward through what computes again then: it would read the user's tensors, and no copies.
+
+    Raises:
+        GradvizError: ``not_again``.
+    """
+    if any(map(is_hooked, Graph(roots).found)):
+        raise GradvizError(
+            "The function goes backward itself, through a checkpoint or what else keeps tensors by hooks: what is "
+            "computed again there cannot be held against differences.",
+            kind="not_again",
+            ways_out=["Check it without the checkpoint: its gradients are the same."],
+        )
 
 
 def _has_numbers(value: Any) -> bool:

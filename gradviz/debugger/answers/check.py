@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,11 +15,21 @@ from ...runtime.tasks import Work, results
 from ..journal import Pace, Statement, Writing
 from ..steering import CursorError, bad_argument
 from .comparison import MOST, SEED, Checked, Comparison, Verdict, along
-from .flow import array_of, arriving, arriving_after, gives, gradient_of, hooked, meant, seeds, sum_through
+from .flow import array_of, arriving, gives, gradient_of, hooked, meant, seeds, sent, sum_through
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits
 from .leaves import leaves
 from .net_view import NetView, text_of
-from .rerun import Doubles, NotCheckable, OperatorRun, as_double, check_repeats, doubles_of, operator_run, rest_of
+from .rerun import (
+    Doubles,
+    NotCheckable,
+    OperatorRun,
+    as_double,
+    cancelling,
+    check_repeats,
+    doubles_of,
+    operator_run,
+    rest_of,
+)
 
 HEAD = ("gradient of", "verdict", "elements", "relative error", "at", "gradient", "difference", "method", "step")
 
@@ -255,7 +265,9 @@ def _of_operator(view: NetView, statement: Statement) -> _Planned:
     for blob in dict.fromkeys(statement.inputs):
         places = [slot for slot, gets in enumerate(given) if gets and statement.inputs[slot] is blob]
         if places and inputs[places[0]].dtype.kind == "f":
-            if np.isfinite(inputs[places[0]]).all():
+            if not any(one.through == index and one.how != "sum" for one in sent(view, blob)):
+                notes.append(f"{blob} is not checked: the gradient that the rule has made for it never came.")
+            elif np.isfinite(inputs[places[0]]).all():
                 moved[blob] = places
             else:
                 notes.append(f'{blob} is not checked: it is not finite. session.provenance("{blob}") says why.')
@@ -287,12 +299,12 @@ def _moved(
 def _of_blob(view: NetView, blob: Writing, doubles: Doubles) -> _Planned:
     named = view.named(blob)
     subject = f"The gradient of {named}"
-    sent = gradient_of(view, blob)
-    if sent is None:
+    came = gradient_of(view, blob)
+    if came is None:
         return _Planned(subject, [f'It has none: session.why_none("{named}") says why.'])
     if not view.is_final(blob):
         return _Planned(subject, [f"It is not whole: not all operators that read {blob} have gone backward."])
-    gradient, x = array_of(view, blob, sent.parts), doubles(blob)
+    gradient, x = array_of(view, blob, came.parts), doubles(blob)
     if x.dtype.kind != "f":
         return _Planned(subject, [f"It holds {x.dtype}, which has no differences."])
     if not np.isfinite(x).all():
@@ -308,7 +320,7 @@ def _of_blob(view: NetView, blob: Writing, doubles: Doubles) -> _Planned:
         rest, starts = prepare(), seeds(view)
         weights = [as_double(array_of(view, y, starts[y].parts)) for y in rest.ys]
         told = str(blob), rest.run, x, weights, gradient
-        around = max(map(_largest, arriving_after(view, blob)), default=0.0)
+        around = cache(partial(cancelling, view, blob))
         comparison = Comparison(*told, around=around, most=most[0], dtypes=rest.dtypes)
         whole = along(*told, around=around, dtypes=rest.dtypes) if x.size > most[0] else None
         return _Begun(rest.notes, [comparison], whole, rest.own)
@@ -329,10 +341,6 @@ def _notes(statement: Statement, inputs: Sequence[Array], given: Sequence[bool])
     if statement.op.type == "Dropout":
         notes.append("What Dropout drops is drawn from its seed and name, the same at every run: it is held.")
     return notes
-
-
-def _largest(array: Array) -> float:
-    return float(np.abs(as_double(array)).max(initial=0.0))
 
 
 def _of_all(along: Checked) -> str:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Collection, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -224,8 +224,6 @@ class Checked(msgspec.Struct, frozen=True):
 class Comparison:
     """The gradient of a blob, and the differences that it is held against.
 
-    What it was computed from may have had elements as large as `around`: where these cancel, roundings of them remain.
-
     Attributes:
         blob: its version.
         differences: of the function that the gradient is to be that of.
@@ -233,6 +231,8 @@ class Comparison:
 
     Args:
         function, x, weights, is_analytic: as of `Differences`.
+        around: says, where the gradient differs, as how large an element it was computed from: where such elements
+            cancel, roundings of them remain.
         most: elements; of more so many are drawn.
         dtypes: in which it was computed, too: the gradient has no more digits than the narrowest of them.
 
@@ -249,17 +249,20 @@ class Comparison:
         gradient: Array,
         *,
         is_analytic: bool = False,
-        around: float = 0.0,
+        around: Callable[[], float] = float,
         most: int = MOST,
         dtypes: Collection[str] = (),
     ) -> None:
         if gradient.shape != x.shape:
             raise NotCheckable(f"{blob} has the shape {x.shape}, and its gradient {gradient.shape}.")
+        if gradient.dtype.kind != "f":
+            raise NotCheckable(f"The gradient of {blob} holds {gradient.dtype}, no floating-point numbers.")
         self.blob = blob
         self._gradient = gradient
         self._around = around
-        known = [TOLERANCES.get(dtype, TOLERANCES["float64"]) for dtype in (str(gradient.dtype), *dtypes)]
-        self._tolerances = max(known)
+        known = [dtype for dtype in (str(gradient.dtype), *dtypes) if dtype in TOLERANCES]
+        self._tolerances = max([TOLERANCES[dtype] for dtype in known], default=TOLERANCES["float64"])
+        self._precision = max([float(np.finfo(dtype).eps) for dtype in known], default=0.0)
         self.differences = Differences(function, x, weights, is_analytic=is_analytic)
         if without := [dtype for dtype in self.differences.dtypes if dtype.kind != "f"]:
             raise NotCheckable(f"What {blob} leads to holds {without[0]}, which has no differences.")
@@ -269,13 +272,17 @@ class Comparison:
         if x.size > most:
             self.places = sorted(np.random.default_rng(SEED).choice(x.size, most, replace=False).tolist())
 
+    @cached_property
+    def _rounding(self) -> float:
+        """What may remain where all that the gradient was computed from cancels."""
+        return CANCELLED * self._precision * self._around()
+
     def judged(self, found: Sequence[Measured | Exception]) -> Checked:
         """The gradient held against what was measured at `places`; raises why something could not be measured there."""
         gradient, places = self._gradient, self.places
         relative, absolute = self._tolerances
         ours = as_double(gradient).reshape(-1)
         scale = float(np.abs(ours).max()) if ours.size else 0.0
-        rounding = CANCELLED * float(np.finfo(gradient.dtype).eps) * self._around if self._around else 0.0
         measured, method = _more_exact(found, scale)
         if method == "complex step" and gradient.dtype == np.float64:
             relative = EXACT
@@ -285,8 +292,8 @@ class Comparison:
             if derivative.is_kink:
                 continue
             apart, largest = abs(ours[place] - derivative.value), max(abs(ours[place]), abs(derivative.value))
-            slack = relative * largest + absolute * scale + NOISES * derivative.noise + floor + rounding
-            is_differing = not apart <= slack
+            slack = relative * largest + absolute * scale + NOISES * derivative.noise + floor
+            is_differing = not (apart <= slack or apart <= slack + self._rounding)
             differing += is_differing
             off = float(apart / max(largest, LEAST * scale)) if largest else 0.0
             off = off if np.isfinite(off) else float("inf")
@@ -323,7 +330,7 @@ def along(
     weights: Sequence[Array],
     gradient: Array,
     *,
-    around: float = 0.0,
+    around: Callable[[], float] = float,
     dtypes: Collection[str] = (),
 ) -> Comparison:
     """The same along a few random directions, each of which moves all elements, by parts of their size."""
@@ -331,9 +338,14 @@ def along(
     size = float(np.sqrt(np.square(x).mean())) or 1.0
     slopes = size * (signs @ as_double(gradient).reshape(-1))
     zeros, slopes = np.zeros(DIRECTIONS), slopes.astype(gradient.dtype)
-    reach = around * size * np.sqrt(x.size)
     return Comparison(
-        blob, partial(_stepped, function, x, size, signs), zeros, weights, slopes, around=reach, dtypes=dtypes
+        blob,
+        partial(_stepped, function, x, size, signs),
+        zeros,
+        weights,
+        slopes,
+        around=lambda: around() * size * float(np.sqrt(x.size)),
+        dtypes=dtypes,
     )
 
 

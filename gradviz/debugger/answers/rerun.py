@@ -24,7 +24,7 @@ from ...runtime.nested import Step
 from ...runtime.planning import plan
 from ...runtime.watched import Again
 from ..journal import Key, Statement, Writing, dense
-from .flow import arriving, gives, made_for, seeds, sent
+from .flow import array_of, arriving, arriving_after, gives, made_for, seeds, sent
 from .net_view import NetView
 
 ON_PURPOSE = ("NegateGradient", "ZeroGradient")
@@ -33,6 +33,10 @@ ON_PURPOSE = ("NegateGradient", "ZeroGradient")
 
 CONSTANT_COPIES = ("StopGradient", "Conditional")
 """Operators that hand on numbers that they are constant for."""
+
+
+COINS = 0
+"""The seed of what is drawn."""
 
 
 class NotCheckable(Exception):
@@ -261,8 +265,8 @@ def rest_of(view: NetView, blob: Writing, doubles: Doubles) -> Callable[[], Rest
     prepare = again.rest(blob.key)
 
     def repeated() -> Rest:
-        run, notes = prepare()
-        return Rest(run, list(seeds(view)), notes, {}, set())
+        run, notes, dtypes = prepare()
+        return Rest(run, list(seeds(view)), notes, {}, dtypes)
 
     return repeated
 
@@ -425,3 +429,54 @@ class _Ready(NamedTuple):
 def _zeros_like(array: Array) -> Array:
     with current(device_of(array)):
         return np.zeros_like(array)
+
+
+def cancelling(view: NetView, blob: Writing) -> float:
+    """The largest number that cancels in the gradient of a version.
+
+    Each gradient g on the way back from the ys is moved by all of itself, up or down as a coin says, and what that does
+    to the gradients behind it is computed by the backward operators, which are linear in it. One rounding each, and so
+    ε moved(x), is what a gradient may be off:
+
+        moved(x) = Σ over the operators that read x of Jᵀ (moved(y) ± g(y))
+
+    Where backward operators cannot be run again: the largest of the gradients that it is computed from.
+    """
+    try:
+        return _largest(_moved_by_coins(view, blob))
+    except GradvizError:
+        return max(map(_largest, arriving_after(view, blob)), default=0.0)
+
+
+def _moved_by_coins(view: NetView, blob: Writing) -> Array:
+    """What becomes of the gradient of a version where all on the way to it are moved."""
+    run, coins = backward_run(view), np.random.default_rng(COINS)
+    found: dict[Writing, Array] = {blob: np.zeros(())}
+    behind = _behind(view, blob)
+    for statement in reversed(view.net.forward):
+        if behind.isdisjoint(statement.inputs):
+            continue
+        given = {}
+        for slot, parts in enumerate(arriving(view, statement.number)):
+            if parts is not None:
+                output = statement.outputs[slot]
+                gradient = array_of(view, output, parts)
+                change = found.get(output, 0.0) + coins.choice((-1.0, 1.0), gradient.shape) * as_double(gradient)
+                given[slot] = moved(change.astype(gradient.dtype), device_of(gradient))
+        for read, reached in zip(statement.inputs, run(statement.number, given) if given else (), strict=False):
+            if reached is not None and read in behind:
+                found[read] = found.get(read, 0.0) + as_double(reached)
+    return found[blob]
+
+
+def _behind(view: NetView, blob: Writing) -> set[Writing]:
+    """A version, and those that are computed from it."""
+    found = {blob}
+    for statement in view.net.forward:
+        if not found.isdisjoint(statement.inputs):
+            found.update(statement.outputs)
+    return found
+
+
+def _largest(array: Array) -> float:
+    return float(np.abs(as_double(array)).max(initial=0.0))

@@ -76,7 +76,7 @@ class WhyNoneView(Answer, frozen=True):
         position: where this was asked.
         gradients: those that it has or gets, in the order of their coming.
         cuts: of "none", what cuts each way from it to a y.
-        reason, ways_out: of "stopped", what the pass said; else what more there is to say.
+        reason, ways_out: of "stopped", what the pass said; else what more there is to say, and to do.
         asked: where a gradient was asked about, what it is, who writes it and when; else empty.
     """
 
@@ -96,7 +96,7 @@ class WhyNoneView(Answer, frozen=True):
         if self.status == "none":
             proven = f"{self.blob} has no gradient; not computed, which is not zero. Every way from it to a y is cut:"
             yield Paragraph(proven, is_title=True)
-            yield Bullets([cut.text for cut in self.cuts])
+            yield Bullets([*(cut.text for cut in self.cuts), *(f"Way out: {way}" for way in self.ways_out)])
             if self.reason:
                 yield Paragraph(self.reason)
             return
@@ -122,8 +122,28 @@ class WhyNoneView(Answer, frozen=True):
 
 def answer(here: NetView, word: str) -> WhyNoneView:
     """Why the blob that `word` means, or whose gradient it means, has none; raises CursorError ``not_found``."""
-    view, blob, asked = _asked(here, word)
+    try:
+        view, blob, asked = _asked(here, word)
+    except CursorError:
+        if (known := _beside(here, word)) is not None:
+            return known
+        raise
     return msgspec.structs.replace(_proof(view, blob), asked=asked)
+
+
+def _beside(here: NetView, word: str) -> WhyNoneView | None:
+    """What the engine knows of something that takes no part in the pass; None: nothing."""
+    tell = here.recorded.recording.beside
+    if tell is None or not isinstance(word, str):
+        return None
+    match = _OF_GRADIENT.fullmatch(word)
+    name = word if match is None else match["blob"]
+    if (known := tell(name)) is None:
+        return None
+    why, ways_out = known
+    asked = "" if match is None else f"There is no {word}: it would be the gradient of {name}."
+    cut = Cut("not_on_a_path", [name], None, why)
+    return WhyNoneView(name, "none", here.position, [], [cut], ways_out=tuple(ways_out), asked=asked)
 
 
 def _proof(view: NetView, blob: Writing) -> WhyNoneView:

@@ -50,7 +50,6 @@ from ...runtime.devices import copied, device_of, is_on_gpu
 from .gradient_shapes import are_rows
 
 MOST_RANK = 10**9
-
 AFTER_THE_PASS = (Ran, GradWritten, Deduplicated, Failed)
 
 
@@ -135,6 +134,7 @@ class EngineRules:
         self._grads: Counter[str] = Counter()
         self._totals: dict[int, tuple[Key, Gradient, range]] = {}
         self._visited: int | None = None
+        self._applied: set[int] = set()
         self._is_over = False
 
     def take_values(self, values: Mapping[Any, Any]) -> None:
@@ -168,8 +168,8 @@ class EngineRules:
                 self._places(*[one.index for one in event.waiting])
                 self._gradients(event.g_output, self.program.operators[event.index].outputs)
                 self._visited = event.index
-            case Skipped():
-                self._places(event.index)
+            case Skipped() | Failed():
+                self._places(*[] if event.index is None else [event.index])
             case RuleApplied():
                 self._apply(event)
             case InputChecked():
@@ -242,8 +242,9 @@ class EngineRules:
 
     def _apply(self, event: RuleApplied) -> None:
         self._places(event.index)
-        if event.index != self._visited:
-            _break(f"a rule is applied to the operator visited last, not to #{event.index}")
+        if event.index != self._visited or event.index in self._applied:
+            _break(f"a rule is applied to the operator visited last, once, not to #{event.index}")
+        self._applied.add(event.index)
         self._join(event.position, event.operators)
         inputs = self.program.operators[event.index].inputs
         self._gradients(event.g_input, inputs)
@@ -331,7 +332,7 @@ class EngineRules:
             Device.parse(event.device)
         except GradvizError as error:
             _break(error.message)
-        if event.seconds is not None and not event.seconds >= 0:
+        if event.seconds is not None and not 0 <= event.seconds < float("inf"):
             _break(f"an operator runs for 0 seconds or more, not {event.seconds}")
         self._ran.add(event.position)
         for blob in ssa.writes:
@@ -433,9 +434,10 @@ def _well_formed(event: Event) -> Event:
     except (TypeError, ValueError, OverflowError, RecursionError, GradvizError) as error:
         raise Broken(f"its fields must be those of {event.kind}: {error}") from None
     waiting = [*getattr(event, "waiting", ()), *filter(None, [getattr(event, "queued", None)])]
-    for number in [getattr(event, "rank", 0), getattr(event, "waits", 0), *[one.rank for one in waiting]]:
+    counts = [getattr(event, "rank", 0), getattr(event, "waits", 0), *[one.arrival for one in waiting]]
+    for number in [*counts, *[one.rank for one in waiting]]:
         if number is not None and not 0 <= number <= MOST_RANK:
-            _break(f"ranks count from 0, and {str(number)[:20]} is none")
+            _break(f"ranks and arrivals count from 0, and {str(number)[:20]} is none")
     return well_formed
 
 

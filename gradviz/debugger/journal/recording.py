@@ -90,6 +90,7 @@ class Recording:
     held = OfJournal[Mapping[str, str]]()
     pools = OfJournal[Sequence[Lending]]()
     absent = OfJournal[Callable[[str], tuple[str, str]] | None]()
+    beside = OfJournal[Callable[[str], tuple[str, Sequence[str]] | None] | None]()
     again = OfJournal[Again | None]()
 
     def __init__(

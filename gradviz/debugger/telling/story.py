@@ -6,7 +6,7 @@ An event is told from itself, the text of the program, and the events that it re
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -115,8 +115,8 @@ class Story:
 
     def is_last(self, event: Accumulated, at: int) -> bool:
         """Whether an accumulation is the last one of its blob."""
-        sums = [position for position, one in self._arrived(event) if isinstance(one, Accumulated)]
-        return not sums or sums[-1] == at
+        sums = (position for position, one in self._arrived(event) if isinstance(one, Accumulated))
+        return next(sums, at) == at
 
     def terms(self, event: Accumulated, at: int, *, is_whole: bool = False) -> list[Term]:
         """The gradients that an accumulation adds.
@@ -133,29 +133,22 @@ class Story:
                 )
                 for one in event.contributions
             ]
-        arrivals = self._arrivals(event)
         folded = 0 if is_whole else event.so_far - len(event.contributions) + 1
-        if folded < 2:
-            return [self._arrival(one, position) for position, one in arrivals if position < at]
-        last, sum_ = {one.so_far: (position, one) for position, one in self._sums(event)}[folded]
-        parts = [net.latest(name, last) for name in parts_of(sum_.gradient)]
-        later = [self._arrival(one, position) for position, one in arrivals[folded:] if position < at]
-        return [Term(parts, f"the {folded} before", event.contributions[0]), *later]
+        terms = list[Term]()
+        for position, one in self._arrived(event, before=at):
+            if isinstance(one, Seeded | GeneratorAdded):
+                terms.append(self._arrival(one, position))
+            elif isinstance(one, Accumulated) and one.so_far == folded > 1 and self.is_sum(one):
+                parts = [net.latest(name, position) for name in parts_of(one.gradient)]
+                terms.append(Term(parts, f"the {folded} before", event.contributions[0]))
+                break
+        return terms[::-1]
 
-    def _arrivals(self, event: Accumulated) -> list[tuple[int, Seeded | GeneratorAdded]]:
-        """The events that brought the gradients of a blob, and their positions."""
-        found = self._arrived(event)
-        return [(position, one) for position, one in found if isinstance(one, Seeded | GeneratorAdded)]
-
-    def _sums(self, event: Accumulated) -> list[tuple[int, Accumulated]]:
-        """The accumulations of a blob, and their positions."""
-        found = self._arrived(event)
-        return [(position, one) for position, one in found if isinstance(one, Accumulated) and self.is_sum(one)]
-
-    def _arrived(self, event: Accumulated) -> list[tuple[int, Event]]:
-        """What happened to the gradients of a blob: arrivals and accumulations."""
+    def _arrived(self, event: Accumulated, before: int | None = None) -> Iterator[tuple[int, Event]]:
+        """What happened to the gradients of a blob, arrivals and accumulations, the last first; so far, or by then."""
         positions = self._text.of(event).version(event.blob, event.version).arrivals
-        return [(position, self._events[position - 1]) for position in positions]
+        count = len(positions) if before is None else bisect_left(positions, before)
+        return ((position, self._events[position - 1]) for position in reversed(positions[:count]))
 
     def _arrival(self, event: Seeded | GeneratorAdded, position: int) -> Term:
         """A gradient that an event brought."""

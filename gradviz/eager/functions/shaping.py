@@ -165,9 +165,11 @@ def split_axis(x: Operand, sections: int | Sequence[int], axis: int) -> tuple[Va
         parts = tuple([max(stop - start, 0) for start, stop in pairwise(places)])
         args = {"split": parts}
     else:
-        parts = (0,) * whole("split_axis", "sections", sections)
-    if not parts:
-        raise refused("split_axis", x, f"x cannot be cut into {sections} parts")
+        count, length = whole("split_axis", "sections", sections), x.shape[axis_of("split_axis", x, axis)]
+        if count < 1 or length % count:
+            what = f"axis {axis} has {length} elements and cannot be cut into {count} equal parts"
+            raise refused("split_axis", x, what, "Say where to cut it: split_axis(x, [1, 3], axis).")
+        parts = (0,) * count
     args["axis"] = whole("split_axis", "axis", axis)
     return call("split_axis", "Split", len(parts), tuple(range(len(parts))), **args).several(x)
 

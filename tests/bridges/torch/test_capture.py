@@ -169,3 +169,36 @@ def test_captures_in_several_threads_note_their_own_functions():
         one.join()
     assert found[0] == found[1]
     assert found[0][2] == "y = through(z)"
+
+
+class Aside(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.used, self.cut, self.unread, self.frozen = (nn.Linear(3, 2) for _ in range(4))
+        self.frozen.requires_grad_(False)
+
+    def forward(self, x):
+        return self.used(x) + self.cut(x).detach() + self.frozen(x)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("unread.weight", "no call of the forward pass reads them"),
+        ("cut.bias", "cut off by `detach()`"),
+        ("frozen.weight_grad", "frozen (requires_grad is False)"),
+    ],
+)
+def test_a_parameter_that_takes_no_part_has_no_gradient_for_the_reason_that_the_diagnosis_gives(name, reason):
+    model = Aside()
+    with gradviz.torch.capture(model):
+        loss = model(torch.randn(4, 3)).sum()
+    session = gradviz.debug(loss)
+    parameter = name.removesuffix("_grad")
+    (finding,) = [one for one in gradviz.diagnose(loss, model).findings if parameter in one.names]
+    found = session.why_none(name)
+    assert (found.blob, found.status, found.cuts[0].text) == (parameter, "none", finding.sentence)
+    assert reason in str(found)
+    assert found.ways_out == finding.ways_out
+    with pytest.raises(gradviz.GradvizError, match="no blob nobody"):
+        session.why_none("nobody")

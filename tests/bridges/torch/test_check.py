@@ -8,6 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 import gradviz
 from tests.bridges.torch.models import GPT, Checkpointed, LeNet, Recurrent, mlp
@@ -273,6 +274,30 @@ def test_a_fault_in_all_that_was_not_drawn_is_found_along_directions():
     view = gradviz.debug(loss, forward=compute).check("w")
     assert (view.verdict, view.checks[0].verdict) == ("differs", "agrees")
     assert "3 differ: along direction" in view.notes[0]
+
+
+def test_a_function_that_goes_backward_through_a_checkpoint_cannot_be_checked():
+    x = torch.tensor([0.5, -1.0], requires_grad=True)
+
+    def compute():
+        y = checkpoint(lambda x: torch.tanh(x * x) + x, x, use_reentrant=False).square().sum()
+        return y + torch.autograd.grad(y, x, create_graph=True)[0].square().sum()
+
+    view = gradviz.debug(compute(), forward=compute).check("x")
+    assert view.verdict == "not checkable"
+    assert "The function goes backward itself, through a checkpoint" in view.notes[0]
+
+
+@pytest.mark.parametrize("own", [torch.float32, torch.float64])
+def test_where_all_cancels_further_down_what_rounding_leaves_is_no_fault(own):
+    torch.manual_seed(0)
+    x = torch.randn(3, 4, dtype=own, requires_grad=True)
+
+    def compute():
+        return torch.softmax(x.float().t(), 1).t().sum().to(own)
+
+    view = gradviz.debug(compute(), forward=compute).check("x")
+    assert view.verdict == "agrees", view
 
 
 def test_a_kink_is_no_fault():

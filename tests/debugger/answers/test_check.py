@@ -193,6 +193,25 @@ def test_of_large_blobs_some_elements_are_drawn_from_a_seed():
     assert "64 elements were drawn, from seed 0" in str(session.check("x"))
 
 
+def cancelled(seed, own_type):
+    """Where the gradients of all that softmax gives are the same, that of what it is given is 0."""
+    net = Net()
+    net.Transpose("x", "t")
+    net.Softmax("t", "p")
+    net.add(own_type, "p", "q")
+    net.Transpose("q", "s")
+    ys = ["s"] if own_type == "Scale" else ["s", net.Mul(["q", "p"], "squares")]
+    return recorded(net, ys, x=np.random.default_rng(seed).normal(size=(3, 4)).astype(np.float32))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_where_all_cancels_further_down_what_rounding_leaves_is_no_fault(seed, own_types):
+    assert cancelled(seed, "Scale").check("x").verdict == "agrees"
+    register_kernel("OwnFactor")(lambda op, x: 1.0 * x)
+    register_gradient("OwnFactor")(lambda op, g: (Operator("Scale", g, ["p_grad"], {"scale": 1.1}), ["p_grad"]))
+    assert cancelled(seed, "OwnFactor").check("x").verdict == "differs"
+
+
 def test_single_precision_is_held_to_single_precision():
     net = Net()
     net.Tanh("x", "y")

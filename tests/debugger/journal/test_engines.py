@@ -28,6 +28,7 @@ from gradviz.events import (
     Seeded,
     Skipped,
     Visited,
+    Waiting,
 )
 from gradviz.program import RegistrationError
 
@@ -214,14 +215,19 @@ def instead(place, *others):
         (at(2, position=-1), "no operator #-1"),
         (at(2, op=BACK), "operator #0 is y = Tanh"),
         (at(2, device="abacus"), "Event 2 of Given, Ran, .*abacus"),
-        (at(6, rank=10**30), "ranks count from 0"),
+        (at(6, rank=10**30), "ranks and arrivals count from 0"),
+        (at(6, waiting=[Waiting(0, 1, -1)]), "ranks and arrivals count from 0, and -1 is none"),
+        (instead(10, replace(items()[7], position=2)), "applied to the operator visited last, once"),
         (at(2, seconds=-1.0), "0 seconds or more"),
+        (at(2, seconds=float("inf")), "0 seconds or more, not inf"),
         (instead(2, items()[2], items()[2]), "Event 3 of Given, Ran, .*has run before"),
         (at(3, y="q"), "q@0 is no blob version of the net"),
         (at(3, version=1), "y@1 is no blob version of the net"),
         (at(3, position=4), "gradient operator number 0 is next, not 4"),
         (at(3, gradient="q"), "none of its operators writes the gradient q"),
         (at(6, index=7), "Event 5 of Given, Visited, .*no operator #7"),
+        (instead(6, Failed("odd", "It is odd.", "", -1, [])), "Event 5 of Given, Failed, .*no operator #-1"),
+        (instead(6, Failed("odd", "It is odd.", "", 7, [])), "Event 5 of Given, Failed, .*no operator #7"),
         (at(6, g_output=["nonsense"]), "nobody reads or writes nonsense"),
         (at(6, g_output=[]), "0 gradients for 1 blobs"),
         (at(6, path=("0.net",)), "nested nets"),
@@ -297,6 +303,15 @@ def test_an_exception_in_the_middle_ends_the_recording():
     assert session.events[-1].error == "engine_failed"
     assert "Given raised ZeroDivisionError after event 5, Visited: by nothing." in session.events[-1].message
     assert session.value("y_grad").tolist() == [1, 1]
+
+
+def test_an_operator_whose_gradient_was_made_and_never_came_cannot_be_checked():
+    session = debug(Given([*items()[:8], ZeroDivisionError("by nothing")]))
+    session.finish()
+    found = session.check("#0")
+    assert found.verdict == "not checkable"
+    assert "x@0 is not checked: the gradient that the rule has made for it never came." in found.notes
+    assert "never came" in session.checkable("#0").problem
 
 
 def test_an_error_of_gradviz_keeps_its_kind():

@@ -2,9 +2,13 @@
 
 import numpy as np
 
-from gradviz import Net, Workspace, debug
+import gradviz.functions as F
+from gradviz import Net, Variable, Workspace, debug
 from gradviz.debugger.document import Contribution
+from gradviz.debugger.journal import record_backward
+from gradviz.debugger.telling import Story
 from gradviz.debugger.telling.sums import ledger
+from gradviz.program.events import Accumulated, Event
 
 
 def test_contributions_may_lie_elsewhere_than_their_sum(cupy):
@@ -32,3 +36,33 @@ def test_a_sparse_gradient_on_the_second_gpu_has_its_norm(cupy):
     session = debug(net, ["loss"], workspace=ws)
     session.finish()
     assert "norm 2" in str(session.ledger("table"))
+
+
+class Read(list[Event]):
+    """Events, and how many of them were read."""
+
+    count = 0
+
+    def __getitem__(self, place):
+        self.count += 1
+        return super().__getitem__(place)
+
+
+def events_read(uses: int) -> int:
+    """How many events are read to tell the sums of a gradient to which each of so many uses adds when it arrives."""
+    x, y = Variable(np.ones(3), name="x"), 0.0
+    for _ in range(uses):
+        y = x * 2.0 + y
+    recording = record_backward(F.sum(y))
+    telling = Story(recording, recording.text)
+    telling._events = read = Read(recording.events)
+    for at in recording.text.sums:
+        event = recording.events[at - 1]
+        assert isinstance(event, Accumulated)
+        assert len(telling.terms(event, at)) > 1
+        assert telling.is_last(event, at) == (at == recording.text.sums[-1])
+    return read.count
+
+
+def test_what_is_read_to_tell_a_sum_grows_no_more_than_what_it_lists():
+    assert events_read(400) < 2.2 * events_read(200)

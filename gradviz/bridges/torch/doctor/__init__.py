@@ -15,10 +15,11 @@ from ..graph import Tensor, kept_by
 from .case import Case
 from .diagnosis import Diagnosis, Finding
 from .errors import DISABLED, findings, first_sentence
+from .no_gradient import frozen, parameters_without
 from .no_loss import no_tensor
 from .rules import RULES
 
-__all__ = ["Diagnosis", "Finding", "diagnose", "explain", "findings", "first_sentence"]
+__all__ = ["Diagnosis", "Finding", "diagnose", "explain", "findings", "first_sentence", "without_gradient"]
 
 
 def diagnose(
@@ -70,6 +71,14 @@ def explain(error: BaseException | None = None) -> Diagnosis:
         message = f"{type(error).__name__}: {error}".strip().removesuffix(".")
         return Diagnosis.of((), f"This error is not about gradients. {message}.")
     return Diagnosis.of(found, "")
+
+
+def without_gradient(roots: Sequence[Tensor], name: str) -> tuple[str, tuple[str, ...]] | None:
+    """Why a parameter of a captured model gets no gradient from tensors, and the ways out; None: that is not known."""
+    with DISABLED():
+        case = Case(roots, [], [])
+        found = (one for rule in (parameters_without, frozen) for one in rule(case))
+        return next(((one.sentence, one.ways_out) for one in found if name in one.names), None)
 
 
 def _recorded(debug: Callable[[Any], Cursor], loss: Any, models: Sequence[Module]) -> Cursor:

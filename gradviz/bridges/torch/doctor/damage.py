@@ -136,6 +136,12 @@ def _name(case: Case, tensor: Tensor, writer: Step | None) -> str:
     return next(case.sharing(tensor), "")
 
 
+STOPPED = (
+    "A backward() that stops with an error has freed what it went through, too: then that error is the cause, and "
+    "gradviz.explain(error) says what it means. Compute the loss again, and diagnose it before backward()."
+)
+
+
 def freed(case: Case, *, again: bool = False) -> Iterator[Finding]:
     """A graph, or a part of it, that an earlier backward pass has freed.
 
@@ -176,6 +182,8 @@ def freed(case: Case, *, again: bool = False) -> Iterator[Finding]:
     made = case.line(maker) if maker is not None and maker.function else None
     what = code(shared) if shared else "What this pass was given of an earlier one"
     evidence = (f"{what} comes from {made}: {made.text}",) if made is not None else ()
+    if is_part and backward is None:
+        evidence = (*evidence, STOPPED)
     yield Finding("freed", sentence, (shared,) if shared else (), line, True, evidence, ways_out)
 
 

@@ -383,6 +383,12 @@ MEANINGS = (
         (parameters_without,),
     ),
     Meaning(
+        "reentrant_checkpoint",
+        r"checkpoint is incompatible with \.grad\(\)",
+        "Gradients of some tensors alone are asked for{at}, and a reentrant checkpoint on the way gives all or none.",
+        ("Call checkpoint(..., use_reentrant=False).", "Call backward() without inputs."),
+    ),
+    Meaning(
         "dtype",
         r"Found dtype \w+ but expected|expected scalar type|must have the same dtype|to have the same dtype",
         "Tensors of different types meet{at}.",

@@ -3,6 +3,7 @@
 import torch
 from torch import nn
 from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
 
 import gradviz
 from tests.bridges.torch.doctor.faulty import Once, Two, data
@@ -258,3 +259,10 @@ def shapes_that_do_not_fit():
 
 def a_key():
     {}["weight"]
+
+
+def part_behind_a_checkpoint():
+    x, _ = data()
+    x.requires_grad_()
+    loss = checkpoint(torch.tanh, x, use_reentrant=True).sum()
+    torch.autograd.grad(loss, [x])  # here

@@ -23,6 +23,27 @@ FAULTS = {
 """Kind, the beginning of the line, and the kind that is known without a capture."""
 
 
+class Raises(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        raise ValueError("oops")
+
+
+def test_after_a_pass_that_has_failed_its_error_is_said_to_be_the_cause():
+    model = torch.nn.Linear(3, 3)
+    loss = torch.tanh(Raises.apply(torch.tanh(model(torch.randn(2, 3))))).sum()
+    with suppress(ValueError):
+        loss.backward()
+    (found,) = gradviz.diagnose(loss, model).findings
+    assert found.kind == "freed"
+    assert "A backward() that stops with an error has freed what it went through, too" in found.evidence[0]
+
+
 @pytest.mark.parametrize("program", FAULTS)
 @pytest.mark.parametrize("is_captured", [True, False])
 @pytest.mark.parametrize("is_after", [False, True])
