@@ -103,7 +103,7 @@ def fully_connected(op: Operator, x: Tensor, w: Tensor, b: Tensor) -> Tensor:
     axis, w2 = op.args.get("axis", 1), matrix(w, op.args.get("axis_w", 1))
     axis += x.ndim if axis < 0 else 0
     y = matrix(x, axis) @ (w2 if op.type == "FCTransposed" else w2.T) + b
-    return y.reshape(*x.shape[:axis], len(b))
+    return y.reshape(*x.shape[:axis], y.shape[-1])
 
 
 def matmul(op: Operator, a: Tensor, b: Tensor, *like: Tensor) -> Tensor:
