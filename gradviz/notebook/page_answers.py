@@ -1,14 +1,14 @@
 """The answers that a page holds, so that its reader can ask without a kernel.
 
-What is asked of a blob changes only with the events that touch it: it is asked there, and the answer holds up to the
-next of them. Equal answers, and equal parts of them, are there once.
+What is asked of a blob is asked where events touch it, and right before the next of them: where answers differ, in the
+middle, until it is found since when. Equal answers, and equal parts of them, are there once.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from itertools import pairwise
 from time import process_time
 from typing import Any, NamedTuple
@@ -18,16 +18,11 @@ import msgspec
 from ..debugger.answers import Questions, by_name
 from ..debugger.document import Line, Revision, Trace, TraceEvent, Value
 from ..debugger.steering import path_of
-from ..program.control_flow import kept_name
-from ..program.operator import BlobVersion
 from . import ANSWERS
 from .asking import Name, Question, answered
 
 SECONDS = 2.0
 """How long a page may take to ask."""
-
-BRINGING = ("Seeded", "GeneratorAdded", "Accumulated", "Deduplicated", "GradWritten")
-"""Events that bring a gradient to a blob."""
 
 RUNS = 400
 """How often a check runs an operator, or more seldom."""
@@ -45,12 +40,17 @@ class Answers(msgspec.Struct, frozen=True):
     """Question and arguments as JSON -> from which position on which reply holds; None: the page has none."""
 
 
+Ask = Callable[[int], int | None]
+"""The number of the reply at a position; None: there is no time or room for it."""
+
+
 class _Wanted(NamedTuple):
     """A question that a reader may ask.
 
     Attributes:
-        positions: where it is asked; an answer holds up to the next of them.
-        others: where an answer may cease to hold: from there on, up to the next position, there is none.
+        positions: where it is asked; between them it is only where answers differ.
+        end: where the last answer ceases to hold; None: nowhere.
+        is_constant: whether all positions have one answer.
         seconds: how long an answer may take.
         share: it is asked within this share of all the time.
     """
@@ -58,7 +58,8 @@ class _Wanted(NamedTuple):
     question: Name
     arguments: list[str | int]
     positions: list[int]
-    others: Sequence[int] = ()
+    end: int | None = None
+    is_constant: bool = False
     seconds: float = 0.0
     share: float = 1.0
 
@@ -82,51 +83,65 @@ def answers(questions: Questions, trace: Trace, *, budget: int = ANSWERS, second
         # Where the page has no check, it does not say that there can be one.
         if wanted.question == "checkable" and key.replace("checkable", "check", 1) not in made.asked:
             continue
-        entries: list[tuple[int, int | None]] = []
-        for at, following in pairwise([*wanted.positions, len(trace.events) + 1]):
+
+        @cache
+        def ask(at: int, wanted: _Wanted = wanted, end: float = end) -> int | None:
             if made.is_full or process_time() > end:
-                entries.append((at, None))
-                break
-            number = made.reply(answered(questions, Question("", wanted.question, wanted.arguments, at)))
-            if not entries or entries[-1][1] != number:
-                entries.append((at, number))
-            entries += _ceased(wanted.others, at, following)
-        made.asked[key] = entries
+                return None
+            return made.reply(answered(questions, Question("", wanted.question, wanted.arguments, at)))
+
+        made.asked[key] = entries = list(_entries(ask, wanted, len(trace.events) + 1))
+        if wanted.end is not None:
+            entries.append((wanted.end, None))
     return made.answers()
+
+
+def _entries(ask: Ask, wanted: _Wanted, end: int) -> Iterator[tuple[int, int | None]]:
+    """From which positions on which replies hold, up to an end."""
+    before = None
+    for since, following in pairwise([*wanted.positions, wanted.end or end]):
+        changes = [] if wanted.is_constant else _changes(ask, since, following - 1)
+        for at in (since, *changes):
+            if at == wanted.positions[0] or ask(at) != before:
+                yield at, ask(at)
+            before = ask(at)
+
+
+def _changes(ask: Ask, since: int, last: int) -> Iterator[int]:
+    """Where the reply is another than the one before; between positions with equal replies it nowhere is."""
+    if ask(since) == ask(last):
+        return
+    if last == since + 1:
+        yield last
+    else:
+        middle = (since + last) // 2
+        yield from _changes(ask, since, middle)
+        yield from _changes(ask, middle, last)
 
 
 def _wanted(trace: Trace) -> Iterator[_Wanted]:
     """What a reader can ask, the most telling first; what comes twice gets a second chance in the time that is left."""
     count = len(trace.events)
     outermost = ":" if trace.subnets else ""
-    touched = _touched(trace)
-    for word, (positions, others) in touched.items():
-        yield _Wanted("why_none", [word], positions, others)
-        yield _Wanted("versions", [word], positions, others)
+    touched = dict(_touched(trace))
+    for word, (positions, end) in touched.items():
+        yield _Wanted("why_none", [word], positions, end)
+        yield _Wanted("versions", [word], positions, end)
     faulty = [blob for blob, value in trace.values.items() if _is_faulty(value)]
     added = [one.blob for one in trace.ledgers if one.subnet is None]
-    yield from (_provenance(f"{outermost}{blob}", touched) for blob in faulty)
-    yield from (_Wanted("paths", [f"{outermost}{blob}"], [0], share=0.6) for blob in dict.fromkeys(added))
+    # A value was born where it was, but that a name may be that of another value before.
+    born = {f"{outermost}{blob}": sorted({0, *touched.get(f"{outermost}{blob}", ([], 0))[0]}) for blob in trace.values}
+    yield from (_Wanted("provenance", [f"{outermost}{blob}"], born[f"{outermost}{blob}"]) for blob in faulty)
+    yield from (_Wanted("paths", [f"{outermost}{blob}"], [0], None, True, share=0.6) for blob in dict.fromkeys(added))
     checks = list(_checks(trace, outermost))
     yield from (check._replace(share=0.6) for check in checks)
     single = {f"{outermost}{name}@0" for name in trace.gradients}.difference(f"{outermost}{blob}" for blob in added)
     yield from (_Wanted("ledger", [word], at) for word, (at, _) in touched.items() if word in single)
     yield _Wanted("state", [], list(range(count + 1)))
-    yield from (_Wanted("diff", [at - 1], [at], [at + 1]) for at in range(1, count + 1))
+    yield from (_Wanted("diff", [at - 1], [at], at + 1) for at in range(1, count + 1))
     yield from checks
-    yield from (_provenance(f"{outermost}{blob}", touched) for blob in trace.values)
-    yield from (_Wanted("paths", [f"{outermost}{blob}@0"], [0]) for blob in trace.gradients)
-
-
-def _ceased(others: Sequence[int], since: int, before: int) -> list[tuple[int, int | None]]:
-    """Where an answer ceases to hold that was given at one position, if it does before another."""
-    end = bisect_right(others, since)
-    return [(others[end], None)] if end < len(others) and others[end] < before else []
-
-
-def _provenance(word: str, touched: Mapping[str, tuple[list[int], list[int]]]) -> _Wanted:
-    """Where a value was born: the same at every position, but that a name may be that of another value before."""
-    return _Wanted("provenance", [word], sorted({0, *touched.get(word, ((), ()))[0]}))
+    yield from (_Wanted("provenance", [word], positions) for word, positions in born.items())
+    yield from (_Wanted("paths", [f"{outermost}{blob}@0"], [0], None, True) for blob in trace.gradients)
 
 
 def _is_faulty(value: Value) -> bool:
@@ -144,8 +159,8 @@ def _checks(trace: Trace, outermost: str) -> Iterator[_Wanted]:
 
 
 def _check(word: str, seconds: float) -> Iterator[_Wanted]:
-    yield _Wanted("check", [word], [0], seconds=seconds)
-    yield _Wanted("checkable", [word], [0])
+    yield _Wanted("check", [word], [0], None, True, seconds)
+    yield _Wanted("checkable", [word], [0], None, True)
 
 
 def _seconds(trace: Trace, lines: list[Line]) -> Iterator[tuple[str, float]]:
@@ -158,80 +173,27 @@ def _seconds(trace: Trace, lines: list[Line]) -> Iterator[tuple[str, float]]:
         yield line.id, seconds
 
 
-def _touched(trace: Trace) -> dict[str, tuple[list[int], list[int]]]:
-    """Each blob as it is asked for, and where what is known of it changes, of a gradient also of what it belongs to.
-
-    Of a blob of a nested net also where something happens in runs of that net that may belong to the same round.
-    """
-    first_run = next((at for at, event in enumerate(trace.events, 1) if event.kind == "Ran"), None)
+def _touched(trace: Trace) -> Iterator[tuple[str, tuple[list[int], int | None]]]:
+    """Each blob as it is asked for, where events touch it, and from where on it means another: in a run of its net."""
+    runs = [at for at, event in enumerate(trace.events, 1) if event.phase == "run"]
     nets: dict[str | None, list[Line]] = {None: [*trace.forward, *trace.backward]}
     nets |= {net.id: [*net.forward, *net.backward] for net in trace.subnets}
     lines = {line.id: line for own in nets.values() for line in own}
     versions = {id: by_name(_read_or_written(*own)) for id, own in nets.items()}
     positions: dict[tuple[str | None, int | None], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     positions[None, None].update({name: [0] for name in versions[None]})
-    owners, inside = _owners(trace, nets), defaultdict[tuple[str | None, bool], list[int]](list)
     for at, event in enumerate(trace.events, 1):
         place = positions[event.subnet, event.frame]
         for name in _names(event, lines):
             place[name].append(at)
-        if event.frame is not None:
-            inside[event.subnet, _is_back(trace, event.frame)].append(at)
-    lined: dict[str | None, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
-    for id, own in nets.items():
-        for line in own:  # in a nested net some are made by events around it
-            for name in by_name(_read_or_written(line, *line.history)):
-                lined[id][name].update([line.made, *(then.at for then in line.history)])
-    # A net and its one run, or runs of both passes, may have one path.
-    touched: dict[str, tuple[set[int], set[tuple[str | None, bool]]]] = defaultdict(lambda: (set(), set()))
-    for (net, frame), names in [*positions.items()]:
-        path, generated = _path(trace, net, frame), positions[net, None]
-        others = [(net, back) for back in (False, True) if frame is None or back != _is_back(trace, frame)]
+    for (net, frame), names in positions.items():
+        path = _path(trace, net, frame)
         for name, found in names.items():
-            numbers = versions[net].get(name, ())
-            kept = [kept_name(BlobVersion(name, number)) for number in numbers]  # what reads these reads it
-            also = {name, *owners[net].get(name, ()), *kept}
-            changes = {
-                *found,
-                *(at for one in also for place in (names, generated, lined[net]) for at in place.get(one, ())),
-            }
-            for number in numbers:
-                asked, unknown = touched[f"{path}{name}@{number}"]
-                asked.update(changes, [] if first_run is None else [first_run])
-                unknown.update(others)
-    ends = {
-        halves: sorted(at for half in halves for at in inside[half]) for halves in set(map(_halves, touched.values()))
-    }
-    return {word: (sorted(both[0]), ends[_halves(both)]) for word, both in touched.items()}
-
-
-def _halves(touched: tuple[set[int], set[tuple[str | None, bool]]]) -> frozenset[tuple[str | None, bool]]:
-    return frozenset(touched[1])
-
-
-def _is_back(trace: Trace, frame: int) -> bool:
-    return trace.frames[frame].is_backward
-
-
-def _owners(trace: Trace, nets: Mapping[str | None, list[Line]]) -> Mapping[str | None, Mapping[str, set[str]]]:
-    """In each net, by the name of a gradient, the blobs of the forward half that it comes to or belongs to."""
-    forward = {
-        id: by_name(_read_or_written(*(line for line in own if line.role == "forward"))) for id, own in nets.items()
-    }
-    found: dict[str | None, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for event in trace.events:
-        if event.kind in BRINGING:
-            gradient = event.detail.get("gradient")
-            names = {*by_name(event.blobs), *(gradient.values() if isinstance(gradient, dict) else ())}
-            for name in names - forward[event.subnet].keys():
-                found[event.subnet][name] |= names & forward[event.subnet].keys()
-    for id, own in nets.items():
-        outputs = {line.number: by_name(line.outputs).keys() for line in own if line.role == "forward"}
-        for line in own:
-            if line.role == "duplicate" and line.of is not None:  # a copy is of one of the outputs
-                for name in by_name(line.outputs):
-                    found[id][name] |= outputs[line.of]
-    return found
+            more = runs[:1] if net is None else []
+            is_generated = net is not None and frame is None
+            end = next((at for at in runs if at > found[-1]), None) if is_generated else None
+            for version in versions[net].get(name, ()):
+                yield f"{path}{name}@{version}", (sorted({*found, *more}), end)
 
 
 def _names(event: TraceEvent, lines: dict[str, Line]) -> Iterable[str]:

@@ -1,6 +1,7 @@
 """The answers that a page holds: they are those of the session, at every position, as far as there is room."""
 
 import gzip
+import random
 import time
 from base64 import b64decode
 from typing import Any
@@ -18,6 +19,7 @@ from gradviz.notebook.page import page
 from gradviz.notebook.page_answers import Answers, answers
 from tests.debugger import loops
 from tests.debugger.answers.nets import overwritten
+from tests.fresh_seed import fresh_seed
 from tests.notebook.test_page import Parts, chain
 
 PLENTY = 60.0  # s
@@ -104,13 +106,14 @@ def live_loop() -> gradviz.Session:
     "record", [accumulated, lambda: accumulated(schedule="tape"), given_rows, overwritten, loop, live_loop]
 )
 def test_what_a_page_holds_is_the_answer_of_the_position_whoever_brings_the_change(record: Any) -> None:
-    session = record()
+    session, rng = record(), random.Random(fresh_seed())
     made = answers(session, session.trace(), seconds=PLENTY)
-    for key in made.asked:
+    for key, entries in made.asked.items():
         question, *arguments = msgspec.json.decode(key)
         if question not in ("why_none", "versions", "provenance"):
             continue
-        for at in range(len(session) + 1):
+        changes = [at for start, _ in entries for at in (start - 1, start) if at >= 0]
+        for at in rng.sample(changes, min(3, len(changes))) + rng.choices(range(len(session) + 1), k=3):
             reply = held(made, question, *arguments, at=at)
             said = answered(session, Question("", question, arguments, at))
             assert reply in (None, said), (question, arguments, at)
