@@ -202,7 +202,7 @@ def _symbolic(program: Program) -> Way:
     parts = {name: [done.fetch(part, device=None) for part in parts_of(gradients.get(name))] for name in leaves}
     found = {name: _array(joined(parts[name]), forward.values[name]) for name in leaves}
     order = [forward.functions[event.index] for event in visited]
-    return Way("symbolic", _told(order, forward), found, first, later, live.peak)
+    return Way("symbolic", _labels(order, forward), found, first, later, live.peak)
 
 
 def _scheduled(program: Program, schedule: str) -> Way:
@@ -220,7 +220,7 @@ def _scheduled(program: Program, schedule: str) -> Way:
     del arrived
     with _Order() as order:
         _pass(schedule, y, seed)
-    return Way(schedule, _told(order.functions, forward), found, seconds[0], min(seconds[1:]), live.peak)
+    return Way(schedule, _labels(order.functions, forward), found, seconds[0], min(seconds[1:]), live.peak)
 
 
 def _pass(schedule: str, y: Variable, seed: Array) -> Arrived:
@@ -240,7 +240,7 @@ class _Order(FunctionHook):
         self.functions.append(function)
 
 
-def _told(order: Iterable[Function | None], forward: Expression) -> tuple[str, ...]:
+def _labels(order: Iterable[Function | None], forward: Expression) -> tuple[str, ...]:
     """Functions by their number in the program and their type."""
     numbers = {function.uid: number for number, function in enumerate(forward.functions) if function is not None}
     return tuple([f"#{numbers[function.uid]} {function.label}" for function in order if function is not None])
@@ -286,12 +286,12 @@ class LiveBytes:
         now, peak: bytes.
 
     Args:
-        known: arrays that are not counted, nor are views of them.
+        uncounted: arrays that are not counted, nor are views of them.
     """
 
-    def __init__(self, known: Iterable[Array]) -> None:
+    def __init__(self, uncounted: Iterable[Array]) -> None:
         self.now = self.peak = 0
-        self._known = {id(owner): owner for owner in map(owner_of, known)}
+        self._uncounted = {id(owner): owner for owner in map(owner_of, uncounted)}
         self._alive: dict[int, ref[Any]] = {}
         self._before: Callable[..., Any] | None = None
 
@@ -311,7 +311,7 @@ class LiveBytes:
 
     def _count(self, array: Array) -> None:
         key = id(array)
-        if key not in self._known and key not in self._alive:
+        if key not in self._uncounted and key not in self._alive:
             size = array.nbytes
             self._alive[key] = ref(array, lambda _: self._gone(key, size))
             self.now += size

@@ -131,16 +131,16 @@ def ranks(folder: str | PathLike[str]) -> Ranks:
         TraceError: a recording cannot be read; the message names the file.
     """
     files = _files(Path(folder))
-    sessions, known = [], []
+    sessions, gradients_of_ranks = [], []
     for file in files:
         try:
             sessions.append(Session.load(file))
         except GradvizError as error:
             error.message = f"{file}: {error.message}"
             raise
-        known.append(unpacked(gradients_beside(file)))
-    gradients, not_finite = _compared(known), _not_finite(known)
-    found = [*_failed(sessions), *not_finite, *_unused(sessions, known)]
+        gradients_of_ranks.append(unpacked(gradients_beside(file)))
+    gradients, not_finite = _compared(gradients_of_ranks), _not_finite(gradients_of_ranks)
+    found = [*_failed(sessions), *not_finite, *_unused(sessions, gradients_of_ranks)]
     found += _apart(gradients, {name for one in not_finite for name in one.names})
     together = Ranks(str(folder), gradients, sorted(found, key=lambda one: not one.harm))
     together.__dict__["sessions"] = sessions
@@ -184,16 +184,16 @@ def _files(folder: Path) -> list[Path]:
     return [by_rank[rank] for rank in range(counts[0])]
 
 
-def _compared(known: Sequence[RankGradients]) -> list[RankedGradient]:
+def _compared(per_rank: Sequence[RankGradients]) -> list[RankedGradient]:
     """Every gradient on all ranks; raises GradvizError ``different_models``."""
-    parameters = {name for one in known for name in one.parameters}
-    names = [dict.fromkeys((*one.gradients, *one.parameters)) for one in known]
+    parameters = {name for one in per_rank for name in one.parameters}
+    names = [dict.fromkeys((*one.gradients, *one.parameters)) for one in per_rank]
     for rank, own in enumerate(names):
         if names[0] and own and names[0].keys().isdisjoint(own):
             raise _different(f"rank {rank} has no parameter of rank 0, such as {next(iter(names[0]))}")
     found = []
-    for name in dict.fromkeys(name for one in known for name in one.gradients):
-        arrays = [one.gradients.get(name) for one in known]
+    for name in dict.fromkeys(name for one in per_rank for name in one.gradients):
+        arrays = [one.gradients.get(name) for one in per_rank]
         there = [(rank, array) for rank, array in enumerate(arrays) if array is not None]
         for rank, array in there:
             # What is no parameter is data, of which each rank may have another number of rows.
@@ -237,10 +237,10 @@ def _failed(sessions: Sequence[Session]) -> Iterator[RankFinding]:
             yield RankFinding("failed", sentence, tuple(last.blobs), (rank,), ways_out=tuple(last.ways_out))
 
 
-def _unused(sessions: Sequence[Session], known: Sequence[RankGradients]) -> Iterator[RankFinding]:
+def _unused(sessions: Sequence[Session], per_rank: Sequence[RankGradients]) -> Iterator[RankFinding]:
     """Parameters that ranks have no gradient of: those of a module together that no loss leads back to, and others."""
     lines = [lines_reading(session._journal) for session in sessions]
-    names = dict.fromkeys(name for one in known for name in (*one.parameters, *one.gradients))
+    names = dict.fromkeys(name for one in per_rank for name in (*one.parameters, *one.gradients))
     ended = [rank for rank, session in enumerate(sessions) if not _stopped(session)]
     unread = {name: tuple(rank for rank in ended if name not in lines[rank]) for name in names}
     modules: dict[tuple[str, tuple[int, ...]], list[str]] = defaultdict(list)
@@ -263,7 +263,7 @@ def _unused(sessions: Sequence[Session], known: Sequence[RankGradients]) -> Iter
         ways_out = (way_out, "DistributedDataParallel waits for every gradient: say find_unused_parameters=True.")
         yield RankFinding("unused", sentence, tuple(parameters), on, module, line, ways_out=ways_out)
     for rank in ended:
-        if without := [name for name in lines[rank] if name in unread and name not in known[rank].gradients]:
+        if without := [name for name in lines[rank] if name in unread and name not in per_rank[rank].gradients]:
             sentence = f"Rank {rank} used {_some(without)}, and no gradient came: ranks[{rank}].why_none says why."
             yield RankFinding("no_gradient", sentence, tuple(without), (rank,), line=lines[rank][without[0]])
 
@@ -284,9 +284,9 @@ def _module(name: str, unread: dict[str, tuple[int, ...]]) -> str:
     return ".".join(parts)
 
 
-def _not_finite(known: Sequence[RankGradients]) -> list[RankFinding]:
+def _not_finite(per_rank: Sequence[RankGradients]) -> list[RankFinding]:
     on: dict[str, list[int]] = defaultdict(list)
-    for rank, one in enumerate(known):
+    for rank, one in enumerate(per_rank):
         for name, array in one.gradients.items():
             if not np.isfinite(array).all():
                 on[name].append(rank)

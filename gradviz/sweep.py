@@ -76,7 +76,7 @@ class Sweep(Answer, frozen=True, dict=True):
 
     Attributes:
         rows: they.
-        seed: that all points were made with.
+        seed: of the random numbers at every point.
     """
 
     answer = "sweep"
@@ -100,7 +100,7 @@ class Sweep(Answer, frozen=True, dict=True):
             What `make_net` raises at this point, and what `gradviz.debug` raises.
         """
         point = self.rows[row].point if isinstance(row, int) else row.point
-        with _made(self.__dict__["make_net"], point, self.seed) as (given, options):
+        with _debug_arguments(self.__dict__["make_net"], point, self.seed) as (given, options):
             session = debug(given, **options)
             len(session)  # it is read while there is all that gives names
             return session
@@ -180,8 +180,10 @@ def _bad_grid(message: str) -> GradvizError:
 
 
 @contextmanager
-def _made(make_net: Callable[..., Any], point: Mapping[str, Any], seed: int) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """What `debug` is to be given, and how; inside the ``with`` block random numbers come from the seed."""
+def _debug_arguments(
+    make_net: Callable[..., Any], point: Mapping[str, Any], seed: int
+) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """The arguments of `debug` at a point; inside the ``with`` block random numbers come from the seed."""
 
     def make() -> Any:
         random.seed(seed)
@@ -191,9 +193,9 @@ def _made(make_net: Callable[..., Any], point: Mapping[str, Any], seed: int) -> 
     with _TURN, ExitStack() as stack:
         stack.callback(random.setstate, random.getstate())
         stack.callback(np.random.set_state, np.random.get_state())
-        given, torch = None, bridges.known("torch")
+        given, torch = None, bridges.bridge_in_use("torch")
         if torch is None:
-            given, torch = make(), bridges.known("torch")
+            given, torch = make(), bridges.bridge_in_use("torch")
         if torch is not None:  # where it is imported by now, its numbers had no seed
             given = stack.enter_context(torch.seeded(seed, make))
         yield _arguments(given)
@@ -213,7 +215,7 @@ def _row(make_net: Callable[..., Any], seed: int, item: tuple[int, dict[str, Any
     gradients: dict[str, Value] = {}
     error = ""
     try:
-        with _made(make_net, point, seed) as (given, options):
+        with _debug_arguments(make_net, point, seed) as (given, options):
             bridges.cross(given)
             recording = record_any(given, options, None)
             error = _fault(recording)

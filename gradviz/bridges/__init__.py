@@ -32,14 +32,14 @@ def bridge(package: str) -> ModuleType:
 
 
 def cross(given: Any) -> None:
-    """Let the engines of the frameworks be known that an object, or those in a list or tuple, come from."""
+    """Register the engines of the frameworks that an object, or those in a list or tuple, come from."""
     for one in given if isinstance(given, list | tuple) else [given]:
         for base in type(one).__mro__:
             if (package := base.__module__.partition(".")[0]) in BRIDGES:
                 bridge(package)
 
 
-def known(package: str, *, is_wanted: bool = False) -> ModuleType | None:
+def bridge_in_use(package: str, *, is_wanted: bool = False) -> ModuleType | None:
     """The bridge to a package that is in use, or that is wanted; None: nobody has imported it, or it is too old."""
     with suppress(GradvizError):
         return bridge(package) if is_wanted or package in sys.modules else None

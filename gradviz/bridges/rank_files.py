@@ -15,7 +15,7 @@ from ..debugger import Recording
 from ..debugger.answers import leaf_gradients
 from ..operators.registry import Array
 from ..program import GradvizError
-from . import known
+from . import bridge_in_use
 
 RECORDING = ".gradviz.json"
 
@@ -40,7 +40,7 @@ def recording_of_rank(folder: Path) -> Path:
     Raises:
         GradvizError: ``no_rank``: this process has none.
     """
-    torch = known("torch")
+    torch = bridge_in_use("torch")
     rank = None if torch is None else torch.rank()
     if rank is None:
         raise GradvizError(
@@ -62,7 +62,7 @@ def gradients_beside(recording: Path) -> Path:
 
 def packed(recording: Recording) -> bytes:
     """The gradients of a recording as a file has them."""
-    gradients, torch = leaf_gradients(recording), known("torch")
+    gradients, torch = leaf_gradients(recording), bridge_in_use("torch")
     parameters = [] if torch is None else torch.parameters_beside(recording)
     buffer = BytesIO()
     np.savez(buffer, *gradients.values(), names=np.array([*gradients], str), parameters=np.array(parameters, str))

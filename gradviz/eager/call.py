@@ -1,7 +1,7 @@
 """Calls of operator types: what a function of `gradviz.functions` does when it is called.
 
-What can be known before is known before: a call checks the shapes and dtypes that it meets once, makes the plan of its
-gradient once for each way in which it is needed, and then only runs kernels.
+What depends on shapes and dtypes alone is done once: a call checks each combination of them that it meets, makes the
+plan of its gradient for each way in which it is needed, and then only runs kernels.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,14 +47,14 @@ class Signature:
 
     __slots__ = ("device", "kernel", "most", "name", "op", "other_plans", "passes", "plans", "single", "tape_plans")
 
-    def __init__(self, name: str, op: Operator, known: OperatorType, device: Device) -> None:
-        assert known.kernel is not None
+    def __init__(self, name: str, op: Operator, operator_type: OperatorType, device: Device) -> None:
+        assert operator_type.kernel is not None
         self.name = name
         self.op = op
-        self.kernel = known.kernel if device == CPU else running_on(known.kernel, device)
-        self.passes = not known.constant
+        self.kernel = operator_type.kernel if device == CPU else running_on(operator_type.kernel, device)
+        self.passes = not operator_type.constant
         self.single = len(op.outputs) == 1
-        self.most = len(op.outputs) if known.outputs is None else known.outputs.most or len(op.outputs)
+        self.most = len(op.outputs) if operator_type.outputs is None else operator_type.outputs.most or len(op.outputs)
         self.device = device
         self.plans: dict[Any, Plan] = {}
         self.tape_plans: dict[Any, Plan | None] = {}
@@ -64,9 +64,9 @@ class Signature:
         """How messages speak of a call on `arrays`."""
         return called(self.name, self.op.inputs, arrays)
 
-    def outputs(self, made: Any, arrays: Sequence[Array]) -> tuple[Array, ...]:
+    def outputs(self, result: Any, arrays: Sequence[Array]) -> tuple[Array, ...]:
         """What the kernel returned, as one read-only array for each output."""
-        outputs, count = made if type(made) is tuple else (made,), len(self.op.outputs)
+        outputs, count = result if type(result) is tuple else (result,), len(self.op.outputs)
         if not count <= len(outputs) <= self.most:
             raise wrong_results(self.called(arrays), f"{len(outputs)} arrays", count)
         return tuple([self._output(output, arrays) for output in outputs[:count]])
@@ -102,15 +102,15 @@ class OperatorFunction(Function):
     def run(self, arrays: tuple[Array, ...]) -> tuple[Array, ...]:
         signature = self.signature
         try:
-            made = signature.kernel(signature.op, *arrays)
+            result = signature.kernel(signature.op, *arrays)
         except Exception as error:
             raise call_failed(error, signature.called(arrays)) from error
-        if type(made) is np.ndarray and signature.single:
-            if made.base is not None:
-                return (guarded(made),)
-            freeze(made, False)
-            return (_view(made),)
-        return signature.outputs(made, arrays)
+        if type(result) is np.ndarray and signature.single:
+            if result.base is not None:
+                return (guarded(result),)
+            freeze(result, False)
+            return (_view(result),)
+        return signature.outputs(result, arrays)
 
     def input_gradients(self, gys: Sequence[Array | None], wanted: int) -> Sequence[Gradient | None]:
         try:
@@ -210,8 +210,9 @@ class Call:
     @classmethod
     def of(cls, op: Operator) -> "Call":
         """A call of the type of `op`, a gradient operator, without what it carries along from its forward operator."""
-        known = lookup(op.type)
-        return cls(op.type, op.type, own_arguments(op, known and known.args), len(op.outputs))
+        operator_type = lookup(op.type)
+        args = own_arguments(op, operator_type and operator_type.args)
+        return cls(op.type, op.type, args, len(op.outputs))
 
     def __call__(self, *inputs: Operand) -> Variable:
         """Apply the operator to Variables; arrays and numbers among them are constants.
@@ -245,38 +246,38 @@ class Call:
         return function
 
     def _sign(self, key: Any, arrays: tuple[Array, ...]) -> Signature:
-        known = lookup(self.type)
-        if known is None or known.kernel is None:
+        operator_type = lookup(self.type)
+        if operator_type is None or operator_type.kernel is None:
             raise RunError(
                 f"There is no operator type {self.type} that can be called.",
                 kind="unknown_operator",
                 ways_out=similar(self.type),
             )
-        reads, writes = _names(known.inputs, "x", len(arrays)), _names(known.outputs, "y", self.outputs)
+        reads, writes = _names(operator_type.inputs, "x", len(arrays)), _names(operator_type.outputs, "y", self.outputs)
         op = Operator(self.type, reads, writes, self.args)
         call = called(self.name, op.inputs, arrays)
-        if known.inputs is not None and not known.inputs.admit(len(arrays)):
+        if operator_type.inputs is not None and not operator_type.inputs.admit(len(arrays)):
             raise RunError(
-                f"{call}: {self.type} takes {known.inputs} inputs: {', '.join(known.inputs.names)}.",
+                f"{call}: {self.type} takes {operator_type.inputs} inputs: {', '.join(operator_type.inputs.names)}.",
                 kind="bad_arity",
                 ways_out=["Give it its inputs in this order."],
             )
-        if known.outputs is not None and not known.outputs.admit(self.outputs):
-            names = ", ".join(known.outputs.names)
+        if operator_type.outputs is not None and not operator_type.outputs.admit(self.outputs):
+            names = ", ".join(operator_type.outputs.names)
             raise RunError(
-                f"{call}: {self.type} has {known.outputs} outputs: {names}; not {self.outputs}.",
+                f"{call}: {self.type} has {operator_type.outputs} outputs: {names}; not {self.outputs}.",
                 kind="bad_arity",
                 ways_out=["Say how many of them there shall be: outputs=..."],
             )
         device = common_device(arrays, call)
-        if known.infer is not None:
+        if operator_type.infer is not None:
             try:
-                known.infer(op, *[ArraySpec(array.shape, array.dtype) for array in arrays])
+                operator_type.infer(op, *[ArraySpec(array.shape, array.dtype) for array in arrays])
             except Exception as error:
                 raise call_failed(error, call) from error
         if len(self.signatures) >= MOST_SIGNATURES:
             self.signatures.clear()
-        signature = self.signatures[key] = Signature(self.name, op, known, device)
+        signature = self.signatures[key] = Signature(self.name, op, operator_type, device)
         return signature
 
 

@@ -28,17 +28,17 @@ def _base_name(label: str) -> str:
 
 
 class Expression(NamedTuple):
-    """A program that computes `roots`, and what is known of its blobs.
+    """A program that computes `roots`, and the arrays and Variables of its blobs.
 
     Attributes:
-        roots: the names of the Variables that it was made for.
+        roots: the names of the Variables that it computes.
         operators: in the order of creation.
         functions: the function that each operator stands for; None where a Variable was given new data.
         values: every name -> its array, as it was when it was computed or read.
         leaves: the names that no operator writes -> their Variables. Numbers and arrays that functions were called
             with are among them.
         wanted: those leaves to which gradients flow.
-        variables: the names for which a Variable is known -> that Variable; leaves too.
+        variables: the names that stand for a Variable -> that Variable; leaves too.
     """
 
     roots: tuple[str, ...]
@@ -86,12 +86,12 @@ def recorded(roots: Iterable[Variable]) -> list[Function]:
 
 
 class Recalled(NamedTuple):
-    """What is known of functions at one moment: later, Variables may be renamed, get new data, or be cut off.
+    """The inputs, arrays and names of functions at one moment: later, Variables may get other names or data, or be cut.
 
     Attributes:
         roots: the Variables for which the functions were recorded, with their arrays.
         functions: in the order of creation, each with what it read, and the arrays of that and of what it returned.
-        creators: id of a Variable -> the function that made it, where there is one.
+        creators: id of a Variable -> the function that returned it, where there is one.
         own_names: id of a Variable -> the name that somebody gave it.
         holding: the Variables that hold a gradient.
         callers_names: the number of a function -> the variable in which the caller stores its result.
@@ -111,7 +111,7 @@ class Recalled(NamedTuple):
 
 
 def recall(functions: Sequence[Function], roots: Sequence[Variable]) -> Recalled:
-    """What is known now of `functions`, which are those recorded for `roots`."""
+    """The inputs, arrays and names that `functions`, those recorded for `roots`, have now."""
     creators: dict[int, Function] = {}
     own_names: dict[int, str] = {}
     holding: list[Variable] = []
@@ -168,7 +168,7 @@ class _Writer:
         self._numbers: defaultdict[str, int] = defaultdict(int)
         self._names: dict[Key, str] = {}
         self._wanted: set[str] = set()
-        self._made = Expression((), [], [], {}, {}, frozenset(), {}, {}, recalled)
+        self._expression = Expression((), [], [], {}, {}, frozenset(), {}, {}, recalled)
         self._stand_for: dict[Key, Variable] = {}
 
     def write(self) -> Expression:
@@ -178,7 +178,7 @@ class _Writer:
         for function, read, arrays in functions:
             self._append(function, read, arrays)
         names = tuple([self._base(root, array) for root, array in roots])
-        return self._made._replace(roots=names, wanted=frozenset(self._wanted))
+        return self._expression._replace(roots=names, wanted=frozenset(self._wanted))
 
     def _append(self, function: Function, read: Sequence[Variable], arrays: tuple[Array, ...]) -> None:
         inputs = [
@@ -194,21 +194,21 @@ class _Writer:
             name = self._name(x, base or _base_name(function.label))
             self._hold(key, name, array, x)
             outputs.append(name)
-        self._made.operators.append(function.as_operator(arrays, inputs, outputs))
-        self._made.functions.append(function)
+        self._expression.operators.append(function.as_operator(arrays, inputs, outputs))
+        self._expression.functions.append(function)
 
     def _read(self, x: Variable, array: Array) -> str:
         """The name under which a function reads `array` from x, to which it sends a gradient."""
         base = self._base(x, array)
-        if self._made.values[base] is array:
+        if self._expression.values[base] is array:
             return base
         key = (base, id(array))
         if key not in self._names:
             data = self._constant(x, array)
             name = self._name(x, "x")
             self._hold(key, name, array, None)
-            self._made.operators.append(Operator("NewData", [base, data], [name]))
-            self._made.functions.append(None)
+            self._expression.operators.append(Operator("NewData", [base, data], [name]))
+            self._expression.functions.append(None)
         return self._names[key]
 
     def _base(self, x: Variable, array: Array) -> str:
@@ -217,7 +217,7 @@ class _Writer:
         if key not in self._names:
             name = self._name(x, "x")
             self._hold(key, name, array, x)
-            self._made.leaves[name] = x
+            self._expression.leaves[name] = x
             self._wanted.add(name)
         return self._names[key]
 
@@ -227,11 +227,11 @@ class _Writer:
         if key not in self._names:
             name = self._name(x, "c")
             self._hold(key, name, array, x)
-            self._made.leaves[name] = x
+            self._expression.leaves[name] = x
         return self._names[key]
 
     def _name(self, x: Variable | None, base: str) -> str:
-        """A name for a blob that x stands for, where one is known, and that is a `base` otherwise."""
+        """A name for a blob: that of x, which stands for it, where x has one of its own, else `base`, numbered."""
         name = None if x is None else self._own_names.get(id(x))
         if name is None or name in self._used:
             name = base
@@ -242,11 +242,10 @@ class _Writer:
         return name
 
     def _hold(self, key: Key, name: str, array: Array, x: Variable | None) -> None:
-        made = self._made
         self._names[key] = name
-        made.values[name] = array
+        self._expression.values[name] = array
         if x is not None:
-            made.variables[name] = x
-            identity = self._identity(x)
-            if identity == key or identity not in made.names:
-                made.names[identity] = name
+            self._expression.variables[name] = x
+            identity, names = self._identity(x), self._expression.names
+            if identity == key or identity not in names:
+                names[identity] = name

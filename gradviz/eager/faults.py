@@ -161,10 +161,10 @@ def no_buffers(schedule: str) -> GradientError:
     )
 
 
-def bad_schedule(schedule: Any, known: Iterable[str]) -> GradientError:
+def bad_schedule(schedule: Any, schedules: Iterable[str]) -> GradientError:
     """A schedule that there is not."""
     return GradientError(
         f"There is no schedule {schedule!r}.",
         kind="bad_argument",
-        ways_out=[f"Choose one of {', '.join(map(repr, known))}."],
+        ways_out=[f"Choose one of {', '.join(map(repr, schedules))}."],
     )

@@ -146,8 +146,8 @@ class Function:
         variables = as_variables(inputs)
         function = copy(self)
         function.apply(variables, tuple([x.data for x in variables]), 3)
-        made = tuple(map(function.output, range(function.count)))
-        return made if function.returned_tuple else made[0]
+        outputs = tuple(map(function.output, range(function.count)))
+        return outputs if function.returned_tuple else outputs[0]
 
     @property
     def label(self) -> str:
@@ -240,9 +240,9 @@ class Function:
         """The outputs, one read-only array each."""
         call = called(self.label, [f"input {at}" for at in range(len(arrays))], arrays)
         common_device(arrays, call)
-        made = self.forward(arrays)
-        self.returned_tuple = type(made) in (tuple, list)
-        outputs = tuple(made) if self.returned_tuple else (made,)
+        result = self.forward(arrays)
+        self.returned_tuple = type(result) in (tuple, list)
+        outputs = tuple(result) if self.returned_tuple else (result,)
         for output in outputs:
             if not (isinstance(output, np.ndarray | np.generic) or is_on_gpu(output)):
                 raise wrong_results(call, f"{type(output).__name__} {output!r}", len(outputs))
@@ -256,14 +256,14 @@ class Function:
         Args:
             wanted: the inputs whose gradients are of use, as in the attribute; other entries may hold anything.
         """
-        made = self.backward(self.in_data, tuple([None if gy is None else read_only(gy) for gy in gys]))
-        if type(made) not in (tuple, list):
-            made = (made,)
-        if len(made) != len(self.inputs):
-            raise wrong_count(self, f"{len(made)} gradients")
+        gxs = self.backward(self.in_data, tuple([None if gy is None else read_only(gy) for gy in gys]))
+        if type(gxs) not in (tuple, list):
+            gxs = (gxs,)
+        if len(gxs) != len(self.inputs):
+            raise wrong_count(self, f"{len(gxs)} gradients")
         return [
             None if gx is None or not wanted >> at & 1 else read_only(checked_array(x, gx, self.arrays[at]))
-            for at, (x, gx) in enumerate(zip(self.inputs, made, strict=True))
+            for at, (x, gx) in enumerate(zip(self.inputs, gxs, strict=True))
         ]
 
     def explained(self, error: Exception) -> Exception:
@@ -277,8 +277,8 @@ class Function:
         reads = (*self.inputs, *[gy for gy in gys if gy is not None])
         once = _Once(self, tuple([gx for gx in arrays if gx is not None]))
         once.apply(reads, tuple([x.data for x in reads]), 3)
-        made = map(once.output, range(once.count))
-        return [next(made) if is_given else None for is_given in given]
+        outputs = map(once.output, range(once.count))
+        return [next(outputs) if is_given else None for is_given in given]
 
 
 class _Once(Function):

@@ -63,11 +63,11 @@ def backward(
         _warn(
             f"{named(root)} has been cut off, by unchain, from what it was computed from: nothing else gets a gradient."
         )
-    told: list[Sharing] = []
-    run = partial(run_by_tape, tell_sharing=told.append) if share_grads else SCHEDULES[schedule]
+    savings: list[Sharing] = []
+    run = partial(run_by_tape, tell_sharing=savings.append) if share_grads else SCHEDULES[schedule]
     for x, changed, is_given in changes([(root, gradient)], run, retain_grad, create_graph):
         x._grad, x._grad_is_given = changed, is_given
-    return told[0] if told else None
+    return savings[0] if savings else None
 
 
 class Change(NamedTuple):
@@ -93,13 +93,13 @@ def changes(
     keep = {id(y.creator) for y, _ in roots if y.creator is not None} if len(roots) > 1 else ()
     with np.errstate(**QUIET), in_mode(records=True) if create_graph else nullcontext():
         arrived = run(starts, create_graph=create_graph, keep=None if retain_grad else keep)
-        made = [Change(x, _added(x, g, handed)) for x, g in arrived.leaves.items() if x.requires_grad]
+        of_leaves = [Change(x, _added(x, g, handed)) for x, g in arrived.leaves.items() if x.requires_grad]
     given = {y: g is not None or y._grad_is_given for y, g in roots if y.creator is not None}
     met = [x for x in dict.fromkeys(arrived.met) if x not in given]
-    made += [Change(x, _kept(x, arrived, handed) if retain_grad else None) for x in met]
+    of_met = [Change(x, _kept(x, arrived, handed) if retain_grad else None) for x in met]
     seeds = dict(starts)
-    made += [Change(y, _kept(y, arrived, handed) if keep else seeds[y], is_given) for y, is_given in given.items()]
-    return made
+    of_roots = [Change(y, _kept(y, arrived, handed) if keep else seeds[y], is_given) for y, is_given in given.items()]
+    return [*of_leaves, *of_met, *of_roots]
 
 
 def seeds_of(roots: Sequence[tuple[Variable, Any]]) -> list[tuple[Variable, Any]]:
@@ -147,8 +147,8 @@ def grad(
     with np.errstate(**QUIET), in_mode(records=True) if create_graph else nullcontext():
         arrived = run_by_rank(seeds, create_graph=create_graph, keep=keep, follow=follow)
     handed = HandedOut(seen=bool(current_mode().hooks))
-    made = [_kept(x, arrived, handed) for x in xs]
-    return made[0] if isinstance(inputs, Variable) else made
+    gxs = [_kept(x, arrived, handed) for x in xs]
+    return gxs[0] if isinstance(inputs, Variable) else gxs
 
 
 def unchain_backward(root: Variable) -> None:

@@ -45,34 +45,34 @@ def run_steps(steps: Iterable[Step], values: list[Any]) -> None:
         ValueError: an operator makes too little.
     """
     for kernel, op, pick, count in steps:
-        made = kernel(op, *pick(values))
-        if type(made) is np.ndarray:
-            values.append(made)
+        result = kernel(op, *pick(values))
+        if type(result) is np.ndarray:
+            values.append(result)
         else:
-            values += as_outputs(made, count)
+            values += as_outputs(result, count)
 
 
-def as_outputs(made: Any, count: int) -> Sequence[Array]:
+def as_outputs(result: Any, count: int) -> Sequence[Array]:
     """What a kernel returned, as one array for each of `count` outputs: it may return more than it was asked for.
 
     Raises:
         ValueError: it returned less.
     """
-    if not isinstance(made, tuple):
-        made = (made,)
-    if len(made) < count:
-        raise ValueError(f"it returned {len(made)} arrays for {count} outputs")
-    return [array if type(array) is np.ndarray or is_on_gpu(array) else np.asarray(array) for array in made[:count]]
+    if not isinstance(result, tuple):
+        result = (result,)
+    if len(result) < count:
+        raise ValueError(f"it returned {len(result)} arrays for {count} outputs")
+    return [array if type(array) is np.ndarray or is_on_gpu(array) else np.asarray(array) for array in result[:count]]
 
 
 def timed(step: Step, arrays: Sequence[Any]) -> tuple[Sequence[Array], float]:
     """What a step makes of what it reads, as one array for each output, and the seconds until all of it is there."""
     kernel, op, _, count = step
     start = perf_counter()
-    made = kernel(op, *arrays)
-    if type(made) is np.ndarray and count == 1:
-        return (made,), perf_counter() - start
-    outputs = as_outputs(made, count)
+    result = kernel(op, *arrays)
+    if type(result) is np.ndarray and count == 1:
+        return (result,), perf_counter() - start
+    outputs = as_outputs(result, count)
     for output in outputs:
         if type(output) is not np.ndarray:
             finish(device_of(output))
@@ -178,14 +178,14 @@ def make_plan(op: Operator, g_output: Sequence[Gradient | None], wanted: int, de
 
     steps: list[Numbered] = []
     first: dict[str, int] = {}
-    for place, made in enumerate(asked.operators):
-        reads = tuple([number_of(name) for name in made.inputs])
+    for place, gradient_op in enumerate(asked.operators):
+        reads = tuple([number_of(name) for name in gradient_op.inputs])
         start = steps[-1].writes.stop if steps else len(given)
-        writes = range(start, start + len(made.outputs))
-        numbers.update(zip(made.outputs, writes, strict=True))  # a name that is written again gets a new number
-        for name, number in zip(made.outputs, writes, strict=True):
+        writes = range(start, start + len(gradient_op.outputs))
+        numbers.update(zip(gradient_op.outputs, writes, strict=True))  # a name that is written again gets a new number
+        for name, number in zip(gradient_op.outputs, writes, strict=True):
             first.setdefault(name, number)
-        steps.append(Numbered(place, made, reads, writes))
+        steps.append(Numbered(place, gradient_op, reads, writes))
     answers: list[Answer] = []
     arriving: dict[int, float] = {}
     for at, gradient in enumerate(asked.g_input):
@@ -232,11 +232,11 @@ def _only_needed(
 
 def _trimmed(step: Numbered, needed: set[int]) -> Numbered:
     """The step without its last outputs, as far as its type lets them be left out and nobody needs them."""
-    known = lookup(step.op.type)
-    if known is None or known.outputs is None or known.outputs.most is None:
+    operator_type = lookup(step.op.type)
+    if operator_type is None or operator_type.outputs is None or operator_type.outputs.most is None:
         return step
     count = len(step.writes)
-    while count > known.outputs.least and step.writes[count - 1] not in needed:
+    while count > operator_type.outputs.least and step.writes[count - 1] not in needed:
         count -= 1
     op = msgspec.structs.replace(step.op, outputs=step.op.outputs[:count])
     return step._replace(op=op, writes=step.writes[:count])
@@ -244,14 +244,14 @@ def _trimmed(step: Numbered, needed: set[int]) -> Numbered:
 
 def kernel_of(op: Operator, device: Device) -> Callable[..., Any]:
     """The kernel of a gradient operator. Raises RunError ``unknown_operator`` where there is none."""
-    known = lookup(op.type)
-    if known is None or known.kernel is None:
+    operator_type = lookup(op.type)
+    if operator_type is None or operator_type.kernel is None:
         raise RunError(
             f"The gradient operator {op} is of a type that has no kernel: {op.type}.",
             kind="unknown_operator",
             ways_out=similar(op.type),
         )
-    return known.kernel if device == CPU else running_on(known.kernel, device)
+    return operator_type.kernel if device == CPU else running_on(operator_type.kernel, device)
 
 
 def _picker(numbers: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:

@@ -17,7 +17,7 @@ from ...program.net_halves import Key
 from ...runtime.watched import Rest
 from .graph import Graph, Output, Tensor, dtype_of, fits, fitted, gradients_of, is_function, is_hooked
 from .names import Names
-from .sandbox import Made, called
+from .sandbox import Constant, called
 from .values import array_of
 from .watch import Kept
 
@@ -26,7 +26,7 @@ NARROW = (torch.float16, torch.bfloat16)
 NEAR = 1e-5
 """How far, as a part of itself, a loss in double precision may be from the recorded one; else chance drew others."""
 
-Run = Callable[[Mapping[Tensor, Tensor], Sequence[Made] | None], tuple[list[Tensor], list[Made]]]
+Run = Callable[[Mapping[Tensor, Tensor], Sequence[Constant] | None], tuple[list[Tensor], list[Constant]]]
 """A function of the user's, with other tensors and with what cut gradients off."""
 
 
@@ -39,7 +39,7 @@ class Again:
     Args:
         names: of the outputs and leaves of the graph.
         roots: where the pass started, as they were.
-        forward: computes the roots again, from the same tensors; None: nobody knows how.
+        forward: computes the roots again, from the same tensors; None: there is no such function.
     """
 
     def __init__(self, graph: Graph, names: Names, roots: Sequence[Kept], forward: Callable[[], Any] | None) -> None:
@@ -92,7 +92,7 @@ class Again:
         if torch.distributed.is_available() and torch.distributed.is_initialized():
             raise _not_again("Other ranks would wait for it.", "Check the model in one process, without them.")
 
-    def _repeated(self, forward: Callable[[], Any]) -> tuple[Run, Sequence[Made], bool]:
+    def _repeated(self, forward: Callable[[], Any]) -> tuple[Run, Sequence[Constant], bool]:
         """How to run the function so that it gives what was recorded, in double precision where it can be."""
         alike = partial(called, forward, is_double=False)
         try:
@@ -102,7 +102,7 @@ class Again:
         recorded = [root.tensor.detach() for root in self._roots]
         if len(found) != len(recorded) or not all(map(torch.equal, found, recorded)):
             raise _not_again(
-                f"The function gives {_told(found)} now, and {_told(recorded)} was recorded.",
+                f"The function gives {_in_words(found)} now, and {_in_words(recorded)} was recorded.",
                 "Let it begin with torch.manual_seed(0) where it draws random numbers, and compute the loss by it.",
                 "Ask before weights move, and for a model that the forward pass itself does not change.",
             )
@@ -111,8 +111,8 @@ class Again:
             doubles, wide = in_double({}, None)
             pairs = zip(doubles, recorded, strict=True)
             if all(torch.allclose(one, root.double(), NEAR, 0) for one, root in pairs):
-                return _held(in_double, wide, doubles), wide, True
-        return _held(alike, constants, found), constants, False
+                return _repeatable(in_double, wide, doubles), wide, True
+        return _repeatable(alike, constants, found), constants, False
 
     def backward(self, index: int, arriving: Mapping[int, Array]) -> list[Array | None]:
         """As of `runtime.watched.Again`: the node of an operator is called, which runs no hook."""
@@ -143,8 +143,8 @@ def _refused(node: Node, index: int, error: str) -> str:
     return f"{node.name()} of #{index} cannot be run again: {error.partition('.')[0]}"
 
 
-def _held(run: Run, constants: Sequence[Made], found: Sequence[Tensor]) -> Run:
-    """A run that gives the same when what is cut off is held; raises GradvizError where it does not."""
+def _repeatable(run: Run, constants: Sequence[Constant], found: Sequence[Tensor]) -> Run:
+    """A run that gives the same with constants for what is cut off; raises GradvizError where it does not."""
     if constants and not all(map(torch.equal, run({}, constants)[0], found)):
         raise _not_again("What detach(), no_grad() and the like cut off goes on in a way that cannot be held.")
     return run
@@ -157,15 +157,15 @@ def _failed(error: Exception) -> GradvizError:
     return _not_again(f"The function raised {type(error).__name__}: {said}.")
 
 
-def _told(values: Sequence[Tensor]) -> str:
+def _in_words(values: Sequence[Tensor]) -> str:
     return ", ".join(f"{one.item():.9g}" if one.numel() == 1 else f"other {tuple(one.shape)}" for one in values)
 
 
-def _notes(constants: Sequence[Made], *, is_double: bool) -> list[str]:
+def _notes(constants: Sequence[Constant], *, is_double: bool) -> list[str]:
     notes = [f"The function was run in {'double' if is_double else 'its own'} precision, on copies."]
     if count := sum(one.result is not None or bool(one.written) for one in constants):
-        held = f"{count_of(count, 'result')} of detach(), no_grad() and the like"
-        notes.append(f"{held} stayed as it was: no gradient flows there.")
+        results = f"{count_of(count, 'result')} of detach(), no_grad() and the like"
+        notes.append(f"{results} stayed as it was: no gradient flows there.")
     return notes
 
 

@@ -1,6 +1,6 @@
 """Capture: of a forward pass as it runs, which module and which line of the user's code called each operator.
 
-The operators of a thread are numbered; noted are the numbers at which modules begin and end and calls have been made.
+The operators of a thread are numbered; noted are the numbers at which modules begin and end and at which calls happen.
 Of a call its code and instruction are kept, never a frame; what line that is, is looked up when somebody asks.
 """
 
@@ -38,7 +38,7 @@ class capture:
             called inside and in no other.
 
     Attributes:
-        known: the modules that were given, or learnt as they were called, and their classes.
+        outermost: the modules that were given, or learnt as they were called, and their classes.
         thread: in which it was begun.
     """
 
@@ -46,7 +46,7 @@ class capture:
         for model in models:
             if not isinstance(model, Module):
                 raise TypeError(f"capture takes modules, such as a model; {type(model).__name__} is none.")
-        self.known = [(ref(model), type(model)) for model in models]
+        self.outermost = [(ref(model), type(model)) for model in models]
         self.thread = get_ident()
         self._is_given = bool(models)
         self._stack: list[ref[Module]] = []
@@ -94,7 +94,7 @@ class capture:
         if is_compiling():
             return
         if not self._stack and not self._is_given and all(module is not one for one in self.models):
-            self.known.append((ref(module), type(module)))
+            self.outermost.append((ref(module), type(module)))
         self._stack.append(ref(module))
         self._mark()
 
@@ -143,9 +143,9 @@ class capture:
         return range(min(ends), max(ends) + 1) if ends else range(0)
 
     def tensors(self) -> Iterator[Tensor]:
-        """Those made inside that are still there."""
-        made = (one.ref() for step in self.flow.operators for one in step.makes)
-        return (tensor for tensor in made if tensor is not None)
+        """The results of calls inside that are still there."""
+        tensors = (one.ref() for step in self.flow.operators for one in step.makes)
+        return (tensor for tensor in tensors if tensor is not None)
 
     def parameters(self) -> Iterator[tuple[str, Tensor]]:
         """The parameters of its models by their paths."""
@@ -157,7 +157,7 @@ class capture:
     @property
     def models(self) -> Sequence[Module]:
         """The modules that were given, or learnt as they were called, and are still there."""
-        return those([one for one, _ in self.known])
+        return those([one for one, _ in self.outermost])
 
 
 REMEMBERED: deque[capture] = deque(maxlen=16)

@@ -117,9 +117,9 @@ class Pass:
         self._saved = self._kept(lets_go=write)
         self._captured = captures(self.graph)
         self._starts = list(map(reference, self._roots))
-        # To look for those that no capture knows takes long, and is not needed where gradients are written anyway.
-        is_known = not write or len(self._captured) == len(self.graph.found)
-        tensors = tensors_on(self.graph, self._captured) if is_known else []
+        # To look for those that no capture has seen takes long, and is not needed where gradients are written anyway.
+        is_captured = len(self._captured) == len(self.graph.found)
+        tensors = tensors_on(self.graph, self._captured) if is_captured or not write else []
         self._tensors = list(map(ref, tensors))
         self._hooks = hooks_on([*tensors, *self.graph.leaves.values()])
         self._inputs = inputs
@@ -180,8 +180,8 @@ class Pass:
         self, backward: Backward, summary: Callable[[Journal], str], forward: Callable[[], Any] | None = None
     ) -> Journal:
         """What happened so far; `forward` as of `record`."""
-        told = backward.journal(summary, Again(self.graph, backward.names, self._starts, forward))
-        return told._replace(beside=partial(without_gradient, self._roots))
+        journal = backward.journal(summary, Again(self.graph, backward.names, self._starts, forward))
+        return journal._replace(beside=partial(without_gradient, self._roots))
 
 
 def _check(roots: Sequence[Any], gradients: Sequence[Any]) -> None:

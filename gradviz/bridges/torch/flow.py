@@ -37,7 +37,7 @@ LEAVES = {"item", "tolist", "numpy", "__array__", "__float__", "__int__", "__com
 """Calls through which a tensor leaves PyTorch."""
 
 ALWAYS = {*LEAVES, "backward", "autograd.backward", "autograd.grad", "grad", "grad=", "data=", "step"}
-"""What is noted though nothing is made."""
+"""What is noted though it returns no tensor."""
 
 ATTRIBUTES = {"data", "grad", "T", "mT", "H", "mH", "real", "imag"}
 """Those that give a tensor."""
@@ -96,9 +96,9 @@ class Step(NamedTuple):
         function: what is called: ``relu``, ``__setitem__``; setting an attribute is ``grad=``.
         call: where; None: not known.
         around: the modules that run, the innermost last.
-        reads, makes: tensors; what was written into is made anew.
+        reads, makes: tensors; what was written into is seen anew.
         writes: those of `makes` that were there before.
-        numbers: of the first operator of autograd that it made, and of the next after it.
+        numbers: of its first operator of autograd, and of the next one after its last.
         is_tracked: whether gradients were switched on.
         switched: the call that switched them off, if they are off and it is known.
         functions: the Functions of the user's that `torch.autograd.grad` went through, if it was told to create a
@@ -169,11 +169,11 @@ class Flow(TorchFunctionMode):
         before = next_number()
         result = function(*args, **kwargs)
         after = next_number()
-        made = [result] if isinstance(result, Tensor) else _tensors((result,))
+        results = [result] if isinstance(result, Tensor) else _tensors((result,))
         written = given[:1] if name in SETS else []
         if versions and versions != (now := [one._version for one in given]):
             written = [one for one, old, new in zip(given, versions, now, strict=True) if old != new]
-        if not made and not written and name not in ALWAYS:
+        if not results and not written and name not in ALWAYS:
             return result
         frame = users(frame)
         call = None if frame is None else _new(Call, (frame.f_code, frame.f_lasti))
@@ -188,7 +188,7 @@ class Flow(TorchFunctionMode):
             elif one.is_nameless:
                 one.is_named(variable_of(given[place], frame))
         writes = tuple([look_anew(one, number) for one in _distinct(written)]) if written else ()
-        makes = (*writes, *[_made(one, number) for one in made])
+        makes = (*writes, *[_seen_result(one, number) for one in results])
         is_inference = not is_tracked and torch.is_inference_mode_enabled()
         switched = None if is_tracked else self._switched
         step: Step = _new(
@@ -200,7 +200,7 @@ class Flow(TorchFunctionMode):
         )  # fmt: skip
         if name in PASSES:
             retains = kwargs.get("retain_graph") or kwargs.get("create_graph")
-            step = step._replace(frees=not retains, functions=_functions(name, kwargs, given, made))
+            step = step._replace(frees=not retains, functions=_functions(name, kwargs, given, results))
         self.steps.append(step)
         return result
 
@@ -324,7 +324,7 @@ PASSES = {"backward", "autograd.backward", "autograd.grad"}
 IGNORED = {"size", "dim", "stride", "numel", "__len__", "__hash__", "__repr__", "__format__", "register_hook", "ndim"}
 
 
-def _made(tensor: Tensor, step: int) -> Seen:
+def _seen_result(tensor: Tensor, step: int) -> Seen:
     """A result: one that is given back unchanged was seen before."""
     one = ref(tensor)
     old = _seen.get(id(one))
@@ -408,9 +408,9 @@ def _tensors(values: Iterable[Any]) -> list[Tensor]:
 
 
 def _functions(
-    name: str, kwargs: Mapping[str, Any], given: Sequence[Tensor], made: Sequence[Tensor]
+    name: str, kwargs: Mapping[str, Any], given: Sequence[Tensor], results: Sequence[Tensor]
 ) -> tuple[type, ...] | None:
-    if name != "autograd.grad" or not kwargs.get("create_graph") or any(one.requires_grad for one in made):
+    if name != "autograd.grad" or not kwargs.get("create_graph") or any(one.requires_grad for one in results):
         return None
     nodes = Graph([one for one in given if one.grad_fn is not None]).nodes
     return tuple(dict.fromkeys(filter(None, map(function_of, nodes))))

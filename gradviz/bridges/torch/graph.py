@@ -319,8 +319,8 @@ def dtype_of(one: Output) -> torch.dtype | None:
 
 def _metadata(one: Output) -> Any:
     """What the engine makes gradients of an output fit; None: it is not known."""
-    known = getattr(one.node, "_input_metadata", ())
-    return known[one.slot] if one.slot < len(known) else None
+    metadata = getattr(one.node, "_input_metadata", ())
+    return metadata[one.slot] if one.slot < len(metadata) else None
 
 
 def number_of(node: Node) -> int:

@@ -36,11 +36,11 @@ class Origin(NamedTuple):
 def origins(captured: Mapping[Node, capture]) -> Mapping[Node, Origin]:
     """Of operators that were called inside of captures."""
     found: dict[Node, Origin] = {}
-    paths = {one: paths_of(one.models) for one in set(captured.values())}
+    by_capture = {one: paths_of(one.models) for one in set(captured.values())}
     for node, one in captured.items():
-        number, known = number_of(node), paths[one]
-        module = next((known[module] for module in reversed(one.modules_of(number)) if module in known), "")
-        found[node] = Origin(module, one.call_of(number), _result(one, known, number))
+        number, paths = number_of(node), by_capture[one]
+        module = next((paths[module] for module in reversed(one.modules_of(number)) if module in paths), "")
+        found[node] = Origin(module, one.call_of(number), _result(one, paths, number))
     return found
 
 

@@ -84,13 +84,13 @@ backward = torch.autograd.backward
 @contextmanager
 def _put_back(tensors: Iterable[Tensor]) -> Iterator[None]:
     """What tensors keep for their gradient is the same object afterwards."""
-    held = [(tensor, tensor.grad) for tensor in tensors if tensor.retains_grad]
-    for tensor, _ in held:
+    grads = [(tensor, tensor.grad) for tensor in tensors if tensor.retains_grad]
+    for tensor, _ in grads:
         tensor.grad = None
     try:
         yield
     finally:
-        for tensor, grad in held:
+        for tensor, grad in grads:
             tensor.grad = grad
 
 
@@ -115,11 +115,11 @@ def _check(graph: Graph) -> None:
 def _inner_passes(graph: Graph, notes: Notes, *, write: bool) -> Iterator[None]:
     """While it lasts, what backward passes inside of nodes write is what these send; unless that is to `write`, every
     ``grad`` is put back."""
-    held: dict[Tensor, Tensor | None] = {}
+    grads: dict[Tensor, Tensor | None] = {}
     backward = torch.autograd.backward
 
     def set_aside(leaf: Tensor) -> None:
-        held.setdefault(leaf, leaf.grad)
+        grads.setdefault(leaf, leaf.grad)
         leaf.grad = None
 
     def inner(tensors: Tensor | Sequence[Tensor], *args: Any, **kwargs: Any) -> None:
@@ -151,5 +151,5 @@ def _inner_passes(graph: Graph, notes: Notes, *, write: bool) -> Iterator[None]:
     finally:
         torch.autograd.backward = backward
         if not write:
-            for leaf, grad in held.items():
+            for leaf, grad in grads.items():
                 leaf.grad = grad

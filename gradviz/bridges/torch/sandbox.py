@@ -1,7 +1,7 @@
 """A function of the user's, run again on copies: no tensor, module or random number of the user's is changed by it.
 
 Functions of torch work on a copy of each tensor that the function finds outside. Copies of floating-point numbers are
-in double precision, where that is asked for, and so is all that is made of them.
+in double precision, where that is asked for, and so is all that is computed from them.
 
 What cuts gradients off, as ``detach()`` and ``torch.no_grad()`` do, gives in later runs what it gave in the first one:
 no gradient flows there, so what comes out of it is a constant to the backward pass. So it is to differences.
@@ -47,8 +47,8 @@ DRAWS = {torch.rand, torch.randn, torch.rand_like, torch.randn_like, torch.norma
 DRAWS_LIKE = {torch.rand_like, torch.randn_like}
 
 
-class Made(NamedTuple):
-    """What a call gave that cuts gradients off.
+class Constant(NamedTuple):
+    """What a call gave that cuts gradients off: a constant to the backward pass.
 
     Attributes:
         result: what it returned; None: another name of a tensor, through which that was written.
@@ -69,9 +69,11 @@ class Sandbox(TorchFunctionMode):
         constants: what is given for what cuts gradients off, in order; None: what it gives.
     """
 
-    def __init__(self, given: Mapping[Tensor, Tensor], constants: Sequence[Made] | None, *, is_double: bool) -> None:
+    def __init__(
+        self, given: Mapping[Tensor, Tensor], constants: Sequence[Constant] | None, *, is_double: bool
+    ) -> None:
         super().__init__()
-        self._made: list[Made] = []
+        self._new_constants: list[Constant] = []
         # Of what goes by another name: where it is in the list, and its version.
         self._names: list[tuple[int, Tensor, int]] = []
         self._constants = None if constants is None else deque(constants)
@@ -145,25 +147,25 @@ class Sandbox(TorchFunctionMode):
             return result
         if self._constants is None:
             if function == DATA:
-                self._names.append((len(self._made), result, result._version))
-            self._made.append(Made(function, _each(_copied, result), _each(_copied, written)))
+                self._names.append((len(self._new_constants), result, result._version))
+            self._new_constants.append(Constant(function, _each(_copied, result), _each(_copied, written)))
             return result
-        if not self._constants or (made := self._constants.popleft()).function != function:
+        if not self._constants or (constant := self._constants.popleft()).function != function:
             raise GradvizError("It takes another way where numbers are a little different.", kind="not_again")
-        for one, was in zip(written, made.written, strict=True):
+        for one, was in zip(written, constant.written, strict=True):
             one.data.copy_(was)
-        if made.result is None or any(result is one for one in written):
+        if constant.result is None or any(result is one for one in written):
             return result
-        return _each(self._kept, _each(_copied, made.result))
+        return _each(self._kept, _each(_copied, constant.result))
 
     @property
-    def made(self) -> list[Made]:
+    def new_constants(self) -> list[Constant]:
         """What cut gradients off here."""
-        made = list(self._made)
+        constants = list(self._new_constants)
         for at, tensor, version in self._names:
             if tensor._version != version:
-                made[at] = made[at]._replace(result=None)
-        return made
+                constants[at] = constants[at]._replace(result=None)
+        return constants
 
 
 def _each(change: Callable[[Any], Any], value: Any) -> Any:
@@ -213,8 +215,12 @@ def _copied(value: Any) -> Any:
 
 
 def called(
-    function: Callable[[], Any], given: Mapping[Tensor, Tensor], constants: Sequence[Made] | None, *, is_double: bool
-) -> tuple[list[Tensor], list[Made]]:
+    function: Callable[[], Any],
+    given: Mapping[Tensor, Tensor],
+    constants: Sequence[Constant] | None,
+    *,
+    is_double: bool,
+) -> tuple[list[Tensor], list[Constant]]:
     """What a function of the user's returns when other tensors stand for some, and what cut gradients off in it."""
     sandbox = Sandbox(given, constants, is_double=is_double)
     in_eager = torch.compiler.set_stance("force_eager")
@@ -227,7 +233,7 @@ def called(
             kind="not_again",
             ways_out=["Let it return what debug was given: the loss, or all losses."],
         )
-    return [one.detach() for one in returned], sandbox.made
+    return [one.detach() for one in returned], sandbox.new_constants
 
 
 @contextmanager
@@ -245,13 +251,13 @@ def _random_put_back() -> Iterator[None]:
 @contextmanager
 def _modules_put_back() -> Iterator[None]:
     """Modules that are called have the same attributes and buffers afterwards."""
-    held: dict[torch.nn.Module, tuple[dict[str, Any], dict[str, Any]]] = {}
+    states: dict[torch.nn.Module, tuple[dict[str, Any], dict[str, Any]]] = {}
 
-    def hold(module: torch.nn.Module, given: Any) -> None:
-        if module not in held:
-            held[module] = vars(module).copy(), module._buffers.copy()
+    def remember(module: torch.nn.Module, given: Any) -> None:
+        if module not in states:
+            states[module] = vars(module).copy(), module._buffers.copy()
 
-    handle = register_module_forward_pre_hook(hold)
+    handle = register_module_forward_pre_hook(remember)
     try:
         with warnings.catch_warnings():
             # Of a compiled model, which is run as it was written.
@@ -259,7 +265,7 @@ def _modules_put_back() -> Iterator[None]:
             yield
     finally:
         handle.remove()
-        for module, (attributes, buffers) in held.items():
+        for module, (attributes, buffers) in states.items():
             vars(module).clear()
             vars(module).update(attributes)
             module._buffers.clear()

@@ -158,7 +158,7 @@ class Backward:
     Attributes:
         events: what happened.
         operators: the gradient operators.
-        held: the leaves that had a gradient before -> its blob version.
+        grads_before: the leaves that had a gradient before -> its blob version.
     """
 
     def __init__(
@@ -166,7 +166,7 @@ class Backward:
     ) -> None:
         self.events: list[Event] = []
         self.operators: list[Operator] = []
-        self.held: dict[str, str] = {}
+        self.grads_before: dict[str, str] = {}
         self._forward = forward
         self._graph = forward.graph
         self._runs = set(runs)
@@ -374,7 +374,7 @@ class Backward:
         grad = self._names.always(f"{blob}.grad")
         before = after = None
         if written.before is not None:
-            before = self.held[blob] = f"{grad}@0"
+            before = self.grads_before[blob] = f"{grad}@0"
             self._values.keep((grad, 0), written.before)
         if written.after is not None:
             version = int(before is not None)
@@ -410,7 +410,7 @@ class Backward:
         for index in reversed(range(len(self._graph.nodes))):
             if self._graph.nodes[index] not in self._runs:
                 self.events.append(Skipped(index, "no gradient is asked for of anything that it read"))
-        gradients = {self._forward.names[one]: known.gradient for one, known in self._arrivals.items()}
+        gradients = {self._forward.names[one]: arrivals.gradient for one, arrivals in self._arrivals.items()}
         self.events.append(Completed({blob: gradient for blob, gradient in gradients.items() if gradient is not None}))
 
     @property
@@ -429,7 +429,7 @@ class Backward:
         forward, (net, ys) = self._forward, self._net
         return Journal(
             "torch", net, ys, (*forward.operators, *self.operators), tuple(self.events), self._values, summary,
-            held=self.held, absent=self._values.absent, again=again,
+            held=self.grads_before, absent=self._values.absent, again=again,
         )  # fmt: skip
 
     def _ran(self, op: Operator, outputs: Sequence[tuple[Gradient, Kept]], seconds: float | None = None) -> None:

@@ -128,7 +128,7 @@ class Notes:
         # As little as can be done while the engine runs: what nodes sent and were given, and when.
         self._noted: list[tuple[Node, Gradients, Gradients, list[int], float] | Written | Returned] = []
         # What ``grad`` of leaves was, while it is written.
-        self._held: dict[Node, Kept | None] = {}
+        self._grads_before: dict[Node, Kept | None] = {}
         self.inside: dict[Node, list[Kept | None]] = {}
         self.running: Node | None = None
         self.error: Exception | None = None
@@ -226,13 +226,13 @@ class Notes:
     def before_grad(self, node: Node, leaf: Tensor, arrived: Gradients) -> None:
         """``grad`` of a leaf is about to be written."""
         if self._is_ours():
-            self._held[node] = None if leaf.grad is None else self._keep(leaf.grad.detach().clone())
+            self._grads_before[node] = None if leaf.grad is None else self._keep(leaf.grad.detach().clone())
 
     def after_grad(self, node: Node, leaf: Tensor, sent: Gradients, arrived: Gradients) -> None:
         """``grad`` of a leaf was written, and its hooks have run."""
         if self._is_ours():
-            held, after = self._held.pop(node), self.kept(leaf.grad)
-            self._noted.append(Written(Output(node, 0), self.kept(arrived[0]), held, after))
+            before, after = self._grads_before.pop(node), self.kept(leaf.grad)
+            self._noted.append(Written(Output(node, 0), self.kept(arrived[0]), before, after))
 
     def enter(self, node: Node, arrived: Gradients) -> None:
         """A checkpoint is about to compute its part again."""

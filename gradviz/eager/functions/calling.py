@@ -33,10 +33,11 @@ def unary(name: str, type: str) -> Callable[[Operand], Variable]:
     def function(x: Operand) -> Variable:
         return of_type(x)
 
-    known = lookup(type)
-    assert known is not None
+    operator_type = lookup(type)
+    assert operator_type is not None
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{known.doc}\n\n{known.formula}; {known.derivative or 'a constant for the gradient'}"
+    derivative = operator_type.derivative or "a constant for the gradient"
+    function.__doc__ = f"{operator_type.doc}\n\n{operator_type.formula}; {derivative}"
     return function
 
 
@@ -46,7 +47,7 @@ def variable(x: Operand, like: Variable | None = None) -> Variable:
 
 
 def apply(type: str, *inputs: Operand, outputs: int = 1, **args: Any) -> Variable | tuple[Variable, ...]:
-    """Apply operator type `type`, of which a kernel must be known, with arguments `args`.
+    """Apply operator type `type`, which must have a kernel, with arguments `args`.
 
     Args:
         outputs: how many outputs the operator has.
@@ -61,8 +62,8 @@ def apply(type: str, *inputs: Operand, outputs: int = 1, **args: Any) -> Variabl
         >>> y = functions.apply("Cosine", x)
     """
     count = whole("apply", "outputs", outputs)
-    made = Call(type, text("apply", "type", type), args, count).several(*inputs)
-    return made[0] if count == 1 else made
+    variables = Call(type, text("apply", "type", type), args, count).several(*inputs)
+    return variables[0] if count == 1 else variables
 
 
 def stop_gradient(x: Operand) -> Variable:

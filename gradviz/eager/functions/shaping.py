@@ -121,12 +121,12 @@ def broadcast(*xs: Operand) -> tuple[Variable, ...]:
 
 def tile(x: Operand, reps: int | Sequence[int]) -> Variable:
     """x repeated `reps` times along each dimension, the last of `reps` for the last one, as numpy's tile."""
-    made, times = variable(x), sizes("tile", "reps", reps)
-    made = reshape(made, (1,) * (len(times) - made.ndim) + made.shape)
-    for axis, tiles in enumerate(times, made.ndim - len(times)):
+    tiled, times = variable(x), sizes("tile", "reps", reps)
+    tiled = reshape(tiled, (1,) * (len(times) - tiled.ndim) + tiled.shape)
+    for axis, tiles in enumerate(times, tiled.ndim - len(times)):
         if tiles != 1:
-            made = call("tile", "Tile", tiles=tiles, axis=axis)(made)
-    return made
+            tiled = call("tile", "Tile", tiles=tiles, axis=axis)(tiled)
+    return tiled
 
 
 def repeat(x: Operand, repeats: int, axis: int | None = None) -> Variable:

@@ -1,6 +1,6 @@
 """What the logs of every schedule have in common: names, what events say of functions, and every ``grad``.
 
-A ``grad`` is a blob x.grad: version 0 is what it held, the next one what the pass has written.
+A ``grad`` is a blob x.grad: version 0 is its value before the pass, the next one what the pass has written.
 """
 
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
@@ -40,8 +40,8 @@ def shown(op: Operator) -> Operator:
     if not op.args:
         return op
     if not is_python(op):
-        known = lookup(op.type)
-        usual = {} if known is None or known.args is None else known.args
+        operator_type = lookup(op.type)
+        usual = {} if operator_type is None or operator_type.args is None else operator_type.args
         args = {name: value for name, value in op.args.items() if name not in usual or usual[name] != value}
         return op if len(args) == len(op.args) else msgspec.structs.replace(op, args=args)
     return msgspec.structs.replace(op, type=f"{_label(str(op.arg('function')))}{op.type.removeprefix(PYTHON)}", args={})
@@ -86,8 +86,8 @@ def lendings(expression: Expression) -> Sequence[Lending]:
     functions = [function for function in expression.functions if function is not None]
     joined = TensorPool.current().occupancy().get("join", (0, 0))
     types = {function.label for function in functions}
-    known = [found for type, found in OperatorPool.current().occupancy().items() if type in types]
-    in_use, free = (sum(found[at] for found in known) for at in (0, 1))
+    occupancies = [each for type, each in OperatorPool.current().occupancy().items() if type in types]
+    in_use, free = (sum(each[at] for each in occupancies) for at in (0, 1))
     return [
         Lending("tensors: join", *joined, sum(function.count for function in functions)),
         Lending("operators", in_use, free, len(functions)),
@@ -127,32 +127,32 @@ class Log:
         events: what has happened.
         operators: the gradient operators, each executable on blobs of these names.
         values: blob version -> array.
-        held: the Variables that held a gradient before the pass, by name -> its version.
+        grads_before: the Variables that held a gradient before the pass, by name -> its version.
 
     Args:
-        held: what Variables hold before it.
+        grads_before: what Variables hold before it.
         store: keeps the values; None: they are kept by references.
     """
 
     engine: ClassVar[str]
     last: ClassVar[type[Event]]
 
-    def __init__(self, expression: Expression, held: Mapping[Variable, Array], store: Store | None) -> None:
+    def __init__(self, expression: Expression, grads_before: Mapping[Variable, Array], store: Store | None) -> None:
         self.ys: dict[str, str | None] = {}
         self.events: list[Event] = []
         self.operators: list[Operator] = []
         self.values: MutableMapping[Key, Array] = new_values(store)
         self.expression = expression
         self._names = GradientNames(expression.values)
-        self.held = {
-            name: self._grad(name, 0, held[x])
+        self.grads_before = {
+            name: self._grad(name, 0, grads_before[x])
             for name, x in expression.variables.items()
-            if x in held and expression.name_of(x) == name
+            if x in grads_before and expression.name_of(x) == name
         }
         feed(self.values, {(name, 0): array for name, array in expression.values.items()})
 
-    def _known(self, index: int, op: Operator, ins: tuple[int, ...], outs: tuple[int, ...]) -> None:
-        """Function `index`, shown as `op`, has run when it was called."""
+    def _ran_forward(self, index: int, op: Operator, ins: tuple[int, ...], outs: tuple[int, ...]) -> None:
+        """Function `index`, shown as `op`, ran when it was called."""
         outputs = self.expression.operators[index].outputs
         device = str(device_of(self.expression.values[outputs[0]])) if outputs else "cpu"
         self.events.append(Ran(index, op, ins, outs, device, None))
@@ -162,7 +162,7 @@ class Log:
         for x, how, after in changes:
             name = self.expression.name_of(x)
             if name is not None:
-                before = self.held.get(name)
+                before = self.grads_before.get(name)
                 version = None if after is None else self._grad(name, int(before is not None), after)
                 gradient = None if after is None else gradient_of(name)
                 self.events.append(GradWritten(name, how, gradient, before, version))

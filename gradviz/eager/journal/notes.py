@@ -40,7 +40,7 @@ class Visit(msgspec.Struct, eq=False):
         function, arrays: what it is, and what it has read and returned.
         gys: the gradients of its outputs, dense.
         plan: how a function of the table is run backward; None: it is one of the user's, or has no rule.
-        runs: for each operator that has run what it made, and the seconds.
+        runs: for each operator that has run its outputs, and the seconds.
         gxs: the gradients of its inputs, which have arrived there when the next function is visited; None: it failed.
     """
 
@@ -54,9 +54,9 @@ class Visit(msgspec.Struct, eq=False):
     def run_steps(self, steps: Sequence[Step], values: list[Any]) -> None:
         """Run the steps of a plan, noting what each of them makes."""
         for step in steps:
-            made = timed(step, step.pick(values))
-            self.runs.append(made)
-            values += made[0]
+            outputs, seconds = timed(step, step.pick(values))
+            self.runs.append((outputs, seconds))
+            values += outputs
 
 
 class Sum(NamedTuple):
@@ -80,15 +80,15 @@ class Notes(msgspec.Struct, eq=False):
     """All that is noted of a pass while it runs.
 
     Attributes:
-        held: the gradients that Variables held before.
+        grads_before: the gradients that Variables held before.
         seeds: where it started.
         visits: what the schedule did.
         sums: what it added up on the way, in order.
-        changes: what was made of every ``grad``.
+        changes: what became of every ``grad``.
         error: what stopped it; None: it came to its end.
     """
 
-    held: Mapping[Variable, Array]
+    grads_before: Mapping[Variable, Array]
     seeds: list[Seed] = []
     visits: list[Visit] = []
     sums: list[Sum] = []
@@ -150,7 +150,7 @@ def _add(sums: list[Sum], before: Any, gradient: Any) -> Any:
 
 
 class Executed(msgspec.Struct, frozen=True):
-    """An operator, what it has made, and in how many seconds; None: not known."""
+    """An operator, its outputs, and the seconds that it took; None: not measured."""
 
     op: Operator
     outputs: Sequence[Array]
@@ -179,7 +179,7 @@ def named_answer(op: Operator, g_output: Sequence[str | None], plan: Plan, names
     blobs: list[Any] = [*op.inputs, *op.outputs, *g_output]
     given = len(blobs)
     wanted = _names_wanted(op, plan.answers, given, names)
-    made: list[Operator] = []
+    operators: list[Operator] = []
     writer: dict[int, int] = {}
     for place, step in enumerate(plan.steps):
         writes: list[str] = []
@@ -187,16 +187,18 @@ def named_answer(op: Operator, g_output: Sequence[str | None], plan: Plan, names
             number = len(blobs) + len(writes)
             writer[number] = place
             writes.append(wanted.get(number) or names.take(f"_{op.outputs[0]}{'' if name[0] == '_' else '_'}{name}"))
-        known = step.op
-        made.append(
-            Operator(known.type, list(step.pick(blobs)), writes, known.args, known.device, "", known.is_gradient)
+        planned = step.op
+        operators.append(
+            Operator(
+                planned.type, list(step.pick(blobs)), writes, planned.args, planned.device, "", planned.is_gradient
+            )
         )
         blobs += writes
     g_input: list[Gradient | None] = []
     for answer in plan.answers:
         parts = [blobs[number] for number in answer]
         g_input.append(GradientSlice(*parts) if len(parts) == 2 else parts[0] if parts else None)
-    return Named(made, g_input, [writer.get(answer[-1]) if answer else None for answer in plan.answers])
+    return Named(operators, g_input, [writer.get(answer[-1]) if answer else None for answer in plan.answers])
 
 
 def _names_wanted(op: Operator, answers: Sequence[Answer], given: int, names: GradientNames) -> dict[int, str]:
@@ -223,7 +225,7 @@ def conversions(
         values: those that the plan numbers.
         gxs: what was handed on.
     """
-    made: list[Executed] = []
+    executed: list[Executed] = []
     for at, (answer, gx) in enumerate(zip(plan.answers, gxs, strict=True)):
         gradient = named.g_input[at]
         if len(answer) == 1:
@@ -231,15 +233,15 @@ def conversions(
                 continue
             name = names.take(f"{gradient}_cast")
             op = Operator("Cast", [str(gradient)], [name], {"to": str(gx.dtype)}, is_gradient=True)
-            made.append(Executed(op, (gx,)))
+            executed.append(Executed(op, (gx,)))
             named.g_input[at] = name
         elif isinstance(gradient, GradientSlice) and gx.indices is not values[answer[0]]:
-            made += _flattened(gradient, gx, values[answer[1]], names)
-            named.g_input[at] = GradientSlice(made[-2].op.outputs[0], made[-1].op.outputs[0])
+            executed += _flattened(gradient, gx, values[answer[1]], names)
+            named.g_input[at] = GradientSlice(executed[-2].op.outputs[0], executed[-1].op.outputs[0])
         else:
             continue
-        named.makers[at] = len(named.operators) + len(made) - 1
-    return made
+        named.makers[at] = len(named.operators) + len(executed) - 1
+    return executed
 
 
 def _flattened(gradient: GradientSlice, rows: Rows, before: Array, names: GradientNames) -> list[Executed]:
@@ -264,8 +266,8 @@ def own_answer(op: Operator, index: int, g_output: Sequence[str | None], visit: 
     ]
     present = [at for at, gradient in enumerate(g_input) if gradient is not None]
     args = {**asked.args, "wanted": present} if "wanted" in asked.args else asked.args
-    made = Operator(asked.type, asked.inputs, [str(g_input[at]) for at in present], args, asked.device, "", True)
-    return Named([made], g_input, [None if gradient is None else 0 for gradient in g_input])
+    own = Operator(asked.type, asked.inputs, [str(g_input[at]) for at in present], args, asked.device, "", True)
+    return Named([own], g_input, [None if gradient is None else 0 for gradient in g_input])
 
 
 def added_up(
@@ -281,15 +283,15 @@ def added_up(
             added.append(Executed(densifying(blob, name, names), (dense(value, like.shape),)))
             name = added[-1].op.outputs[0]
         terms.append(name)
-    made = names.of_sum(blob)
-    added.append(Executed(Operator("Sum", terms, [made], is_gradient=True), (sum.total,), sum.seconds))
-    return added, made
+    total = names.of_sum(blob)
+    added.append(Executed(Operator("Sum", terms, [total], is_gradient=True), (sum.total,), sum.seconds))
+    return added, total
 
 
 def densifying(blob: str, gradient: GradientSlice, names: GradientNames) -> Operator:
     """The operator that makes a sparse gradient of a blob dense."""
-    made = names.take(f"{names.of_sum(blob)}_dense")
-    return Operator("SparseToDense", [gradient.indices, gradient.values, blob], [made], is_gradient=True)
+    dense_name = names.take(f"{names.of_sum(blob)}_dense")
+    return Operator("SparseToDense", [gradient.indices, gradient.values, blob], [dense_name], is_gradient=True)
 
 
 def _joined(
@@ -299,8 +301,8 @@ def _joined(
     name = names.of_joined(blob)
     added: list[Executed] = []
     sizes = np.array([len(sum.before.indices), len(sum.gradient.indices)], np.int32)
-    for a, b, made, array in zip(parts_of(one), parts_of(other), parts_of(name), sum.total, strict=True):
-        split = names.take(f"{made}_split")
-        op = Operator("Concat", [a, b], [made, split], {"axis": 0}, is_gradient=True)
+    for a, b, joined, array in zip(parts_of(one), parts_of(other), parts_of(name), sum.total, strict=True):
+        split = names.take(f"{joined}_split")
+        op = Operator("Concat", [a, b], [joined, split], {"axis": 0}, is_gradient=True)
         added.append(Executed(op, (array, sizes), sum.seconds / 2))
     return added, name

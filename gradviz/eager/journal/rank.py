@@ -65,7 +65,7 @@ class Heap:
     def __init__(self, expression: Expression) -> None:
         functions = [*enumerate(expression.functions)]
         self.indices = {function.uid: index for index, function in functions if function is not None}
-        self._made_by = {
+        self._creators = {
             output: function
             for index, function in functions
             if function is not None
@@ -76,7 +76,7 @@ class Heap:
 
     def reach(self, blob: str) -> Waiting | None:
         """The first gradient of `blob` arrives: the function that joins the heap; None: none does."""
-        function = self._made_by.get(blob)
+        function = self._creators.get(blob)
         if function is None or function.uid in self._reached:
             return None
         self._reached.add(function.uid)
@@ -101,7 +101,7 @@ class RankLog(Log):
     last = Completed
 
     def __init__(self, expression: Expression, notes: Notes, store: Store | None) -> None:
-        super().__init__(expression, notes.held, store)
+        super().__init__(expression, notes.grads_before, store)
         self._notes = notes
         self._heap = Heap(expression)
         self._forward = len(expression.operators)
@@ -115,12 +115,12 @@ class RankLog(Log):
         for index, (op, function) in enumerate(zip(expression.operators, expression.functions, strict=True)):
             played = called(index, shown(op), function)
             self.events.append(played)
-            self._known(index, played.op, played.in_versions, played.out_versions)
+            self._ran_forward(index, played.op, played.in_versions, played.out_versions)
         for y, gradient, is_given in notes.seeds:
             self._seed(str(expression.name_of(y)), gradient, is_given)
 
     def catch_up(self) -> None:
-        """Say what happened at the visits that are noted, of which all is known by now, and let go of them."""
+        """Say what happened at the visits that are noted, which are complete by now, and let go of them."""
         for visit in self._notes.visits:
             self._tell(visit)
         self._notes.visits.clear()
@@ -153,7 +153,7 @@ class RankLog(Log):
                     self.events.append(Skipped(index, "no gradient has reached what it returned"))
         self._write_grads(self._notes.changes, self._gradient_of)
         if error is None:
-            self.events.append(Completed({blob: known.gradient for blob, known in self._gathered.items()}))
+            self.events.append(Completed({blob: gathered.gradient for blob, gathered in self._gathered.items()}))
         else:
             self.events.append(failed(error, self.expression, self._running))
 
@@ -194,16 +194,16 @@ class RankLog(Log):
             values = [*visit.arrays, *visit.gys, *[output for outputs, _ in visit.runs for output in outputs]]
             added = conversions(named, visit.plan, values, visit.gxs, self._names)
         position, is_own = len(self.operators), is_python(op)
-        operators = [*named.operators, *[made.op for made in added]]
-        known = lookup(op.type)
-        source = source_of(type(function).backward) if is_own else "" if known is None else known.rule_source
+        operators = [*named.operators, *[one.op for one in added]]
+        rule_source = "" if (operator_type := lookup(op.type)) is None else operator_type.rule_source
+        source = source_of(type(function).backward) if is_own else rule_source
         self.events.append(
             RuleApplied(
-                index, source, position, [shown(made) for made in operators], named.g_input,
+                index, source, position, list(map(shown, operators)), named.g_input,
                 unwanted(function, len(op.inputs)), "method" if is_own else "rule",
             )
         )  # fmt: skip
-        self._ran([Executed(made, *run) for made, run in zip(named.operators, visit.runs, strict=False)])
+        self._ran([Executed(operator, *run) for operator, run in zip(named.operators, visit.runs, strict=False)])
         self.operators += named.operators[len(visit.runs) :]
         self._ran(added)
         positions = [None if maker is None else position + maker for maker in named.makers]
@@ -218,26 +218,28 @@ class RankLog(Log):
         ended before."""
         gradient, how, index, position = term.gradient, term.how, term.index, term.position
         assert index is not None
-        known = self._gathered.get(blob)
-        if known is None:
+        gathered = self._gathered.get(blob)
+        if gathered is None:
             self.events.append(GeneratorAdded(index, blob, 0, gradient, how, position, 1, self._heap.reach(blob)))
             self._gathered[blob] = Gathered(gradient, [term])
             return True
         noted = next(self._sums, None)
         if noted is None:
             return False
-        self.events.append(GeneratorAdded(index, blob, 0, gradient, how, position, known.count + 1))
+        self.events.append(GeneratorAdded(index, blob, 0, gradient, how, position, gathered.count + 1))
         first = len(self.operators)
-        added, total = added_up(blob, known.gradient, gradient, noted, self._names)
-        known.add(term, total)
-        made = [one.op for one in added]
-        self.events.append(Accumulated(index, blob, 0, known.terms.copy(), [], made, first, total, known.count))
+        added, total = added_up(blob, gathered.gradient, gradient, noted, self._names)
+        gathered.add(term, total)
+        operators = [one.op for one in added]
+        self.events.append(
+            Accumulated(index, blob, 0, gathered.terms.copy(), [], operators, first, total, gathered.count)
+        )
         self._ran(added)
         return True
 
     def _gradient_of(self, blob: str) -> Gradient | None:
-        known = self._gathered.get(blob)
-        return None if known is None else known.gradient
+        gathered = self._gathered.get(blob)
+        return None if gathered is None else gathered.gradient
 
     def _ran(self, executed: Iterable[Executed]) -> None:
         """Operators join the gradient operators; they have run, by kernels or otherwise."""

@@ -130,7 +130,7 @@ def _by_rank(
 
 
 def _telling(log: RankLog) -> Callable[[Function], None]:
-    """What tells, before a function goes backward, of those before it: what they made lies in a store then."""
+    """What tells, before a function goes backward, of those before it: their values lie in a store then."""
     return lambda function: log.catch_up()
 
 
@@ -148,15 +148,15 @@ def _standing(stand: Stand, expression: Expression, so_far: Callable[[], Journal
 def _by_tape(
     recalled: Recalled, roots: Roots, given: set[Variable], retain_grad: bool, limits: Limits, stand: Stand | None
 ) -> Callable[[], Journal]:
-    made = written(recalled)
-    pools = lendings(made)
+    expression = written(recalled)
+    pools = lendings(expression)
 
     def journal() -> Journal:
         return _journal(log)._replace(pools=pools)
 
     if stand is not None:
-        limits = limits._replace(stand=_standing(stand, made, journal))
-    log = TapeLog(made, copies(recalled.holding), limits)
+        limits = limits._replace(stand=_standing(stand, expression, journal))
+    log = TapeLog(expression, copies(recalled.holding), limits)
     try:
         log.written(noted(changes(roots, watched_tape(log, given), retain_grad)))
     except Exception as error:
@@ -171,9 +171,11 @@ def _journal(log: Log) -> Journal:
     net.ops = list(expression.operators)  # their names are legal, and need no check
     operators = (*expression.operators, *log.operators)
     asked = dict(log.ys) if any(log.ys.values()) else list(log.ys)
-    told = log.engine, net, asked, operators, tuple(log.events), log.values, _summary, _nets
     is_over = bool(log.events) and isinstance(log.events[-1], log.last)
-    return Journal(*told, held=log.held, absent=_absent if is_over else None)
+    return Journal(
+        log.engine, net, asked, operators, tuple(log.events), log.values, _summary, _nets,
+        held=log.grads_before, absent=_absent if is_over else None,
+    )  # fmt: skip
 
 
 def _absent(blob: str) -> tuple[str, str]:

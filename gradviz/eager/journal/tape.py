@@ -40,8 +40,8 @@ class TapeLog(Log):
     engine = "tape"
     last = GradWritten
 
-    def __init__(self, expression: Expression, held: Mapping[Variable, Array], limits: Limits) -> None:
-        super().__init__(expression, held, limits.store)
+    def __init__(self, expression: Expression, grads_before: Mapping[Variable, Array], limits: Limits) -> None:
+        super().__init__(expression, grads_before, limits.store)
         self.steps: Sequence[Numbered] = ()
         self.running: int | None = None
         self._gradients: Mapping[str, Any] = {}
@@ -49,7 +49,7 @@ class TapeLog(Log):
         self.limits = limits
 
     def generate(self, ys: dict[str, str | None]) -> None:
-        """The IR makes the backward pass of `ys`; what the forward operators have returned is known.
+        """The IR makes the backward pass of `ys`; the forward operators follow, which ran when they were called.
 
         Raises:
             GradvizError: as the IR does; what has happened until then is kept.
@@ -68,7 +68,7 @@ class TapeLog(Log):
         net = nets_of(self.expression.operators, self.operators, [])
         self.steps = net.part(True).steps
         for index, (op, ins, outs, _) in enumerate(net.part(False).steps):
-            self._known(index, shown(op), ins, outs)
+            self._ran_forward(index, shown(op), ins, outs)
 
     def ran(self, position: int, outputs: Sequence[Array | None], seconds: float) -> None:
         """Gradient operator `position` has run."""
@@ -111,7 +111,7 @@ class TapeLog(Log):
         return name
 
     def _shown(self, event: Event) -> Event:
-        """An event of the IR with its operators as people read them, and with what is known of the functions."""
+        """An event of the IR, its operators as people read them, with rank, line and unwanted inputs of functions."""
         if isinstance(event, Played):
             return called(event.index, shown(event.op), self.expression.functions[event.index])
         if isinstance(event, RuleApplied):
@@ -155,8 +155,8 @@ class WatchedTape(TapePass):
         if plan is None:
             wanted_ones = [gx for at, gx in enumerate(gxs) if wanted >> at & 1]
             # A function of the user's may keep what it returned, and change it.
-            made = [None if gx is None else copied(gx) for gx in wanted_ones]
-            self._log.ran(first, made, perf_counter() - start)
+            outputs = [None if gx is None else copied(gx) for gx in wanted_ones]
+            self._log.ran(first, outputs, perf_counter() - start)
         else:
             for answer, gx in zip(plan.answers, gxs, strict=True):
                 if len(answer) == 1 and answer[0] in self._keys and gx is not self._values[answer[0]]:  # it was cast
@@ -172,12 +172,12 @@ class WatchedTape(TapePass):
             values += outputs
             self._log.ran(position, outputs, seconds)
 
-    def _made(self, op: Operator, arrays: Sequence[Any]) -> Any:
+    def _combined(self, op: Operator, arrays: Sequence[Any]) -> Any:
         position, start = next(self._sums), perf_counter()
-        made = super()._made(op, arrays)
-        if made is not ABSENT:
-            self._log.ran(position, [made], perf_counter() - start)
-        return made
+        result = super()._combined(op, arrays)
+        if result is not ABSENT:
+            self._log.ran(position, [result], perf_counter() - start)
+        return result
 
 
 def watched_tape(log: TapeLog, given: set[Variable]) -> Callable[..., Arrived]:

@@ -60,7 +60,7 @@ class _Scope:
 
 
 class _Holder(NamedTuple):
-    """A Variable that has a name, and the key under which the name is known."""
+    """A Variable that has a name, and the key of the name among those of the pool."""
 
     variable: ref[Variable]
     key: int
@@ -75,7 +75,7 @@ class _Pool:
 
     def __init__(self) -> None:
         self._scopes: dict[str, _Scope] = {}
-        self._held: dict[str, Any] = {}
+        self._holders: dict[str, Any] = {}
 
     @classmethod
     def current(cls) -> Self:
@@ -90,7 +90,7 @@ class _Pool:
         """A name for each of `holders`."""
         of = self._scopes.get(scope) or self._scopes.setdefault(scope, _Scope(scope + self._suffix))
         names = of.take(len(holders))
-        self._held.update(zip(names, holders, strict=True))
+        self._holders.update(zip(names, holders, strict=True))
         return names
 
     def release(self, name: str) -> None:
@@ -99,7 +99,7 @@ class _Pool:
         Raises:
             RunError: ``undefined_blob``, the name is not in use: it was released before, or never taken.
         """
-        if name not in self._held:
+        if name not in self._holders:
             raise self._not_in_use(name)
         self.release_all([name])
 
@@ -107,7 +107,7 @@ class _Pool:
         """Give back those of `names`, all of one scope, that are in use still."""
         scope = self._scope_of(names[0]) if names else None
         if scope is not None:
-            pop = self._held.pop
+            pop = self._holders.pop
             scope.free.extend([name for name in names if pop(name, self) is not self])
 
     def _not_in_use(self, name: str) -> RunError:
@@ -124,24 +124,24 @@ class _Pool:
         )
 
     def __contains__(self, name: object) -> bool:
-        return name in self._held
+        return name in self._holders
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._holders)
 
     def free(self, scope: str) -> list[str]:
         """The names of `scope` that wait to be taken again, in this order."""
-        known = self._scopes.get(scope)
-        return list(known.free) if known is not None else []
+        names = self._scopes.get(scope)
+        return list(names.free) if names is not None else []
 
     def occupancy(self) -> dict[str, Occupancy]:
         """Scope -> how many of its names are in use and free, for the scopes of which any was ever taken."""
-        in_use = Counter(map(self._scope_of, list(self._held)))
+        in_use = Counter(map(self._scope_of, list(self._holders)))
         return {name: Occupancy(in_use[scope], len(scope.free)) for name, scope in self._scopes.items()}
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{name}: {used} in use, {free} free" for name, (used, free) in self.occupancy().items())
-        return f"<{type(self).__name__} {told or 'empty'}>"
+        scopes = ", ".join(f"{name}: {used} in use, {free} free" for name, (used, free) in self.occupancy().items())
+        return f"<{type(self).__name__} {scopes or 'empty'}>"
 
 
 class TensorPool(_Pool):
@@ -181,23 +181,23 @@ class TensorPool(_Pool):
     def name(self, x: Variable) -> str:
         """The name of x, which is taken now if x has none. It is given back when x is deleted."""
         key = id(x)
-        known = self._names.get(key)
-        if known is not None:
-            return known
+        name = self._names.get(key)
+        if name is not None:
+            return name
         (name,) = self.take_for(scope_of(x), [_Holder(ref(x), key)])
         self._names[key] = name
         finalize(x, self._deleted, key, name).atexit = False
         return name
 
-    def known_name(self, x: Variable) -> str | None:
+    def taken_name(self, x: Variable) -> str | None:
         """The name of x if it has one."""
         return self._names.get(id(x))
 
     def names_of_outputs(self, variables: Iterable[Variable]) -> dict[tuple[int, int], str]:
         """The uid and place of each output among `variables` that has been asked for its name -> that name."""
-        if not any(name.startswith("join/") for name in list(self._held)):
+        if not any(name.startswith("join/") for name in list(self._holders)):
             return {}
-        found = [(x.creator, x.place, self.known_name(x)) for x in variables]
+        found = [(x.creator, x.place, self.taken_name(x)) for x in variables]
         return {(creator.uid, place): name for creator, place, name in found if creator is not None and name}
 
     def _deleted(self, key: int, name: str) -> None:
@@ -207,7 +207,7 @@ class TensorPool(_Pool):
     def release_all(self, names: Sequence[str]) -> None:
         if self._names:
             for name in names:
-                holder = self._held.get(name)
+                holder = self._holders.get(name)
                 if isinstance(holder, _Holder):
                     self._names.pop(holder.key, None)
         super().release_all(names)
@@ -218,7 +218,7 @@ class TensorPool(_Pool):
         Raises:
             RunError: ``undefined_blob``, no tensor is, or a buffer that holds nothing.
         """
-        holder = self._held.get(name, self)
+        holder = self._holders.get(name, self)
         array = holder.variable() if isinstance(holder, _Holder) else holder
         if array is self:
             raise self._not_in_use(name)
@@ -258,9 +258,9 @@ class OperatorPool(_Pool):
         Raises:
             RunError: ``undefined_blob``, nothing is.
         """
-        if name not in self._held:
+        if name not in self._holders:
             raise self._not_in_use(name)
-        return self._held[name]
+        return self._holders[name]
 
 
 TensorPool._current = TensorPool()
@@ -321,11 +321,11 @@ def lent_to(functions: Sequence[Function], roots: Sequence[Variable], leaves: It
 
 
 def _output_names(pool: TensorPool, functions: Sequence[Function], roots: Sequence[Variable]) -> list[str]:
-    known = pool.names_of_outputs(chain(roots, chain.from_iterable(function.inputs for function in functions)))
-    if not known:
+    names = pool.names_of_outputs(chain(roots, chain.from_iterable(function.inputs for function in functions)))
+    if not names:
         return pool.take_for("join", [array for function in functions for array in function.out_data])
     return [
-        known.get((function.uid, place)) or pool.take_for("join", [array])[0]
+        names.get((function.uid, place)) or pool.take_for("join", [array])[0]
         for function in functions
         for place, array in enumerate(function.out_data)
     ]

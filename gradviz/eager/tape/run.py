@@ -60,13 +60,13 @@ class Blob(msgspec.Struct, eq=False, gc=False):
 
     def receive(self, gradient: Any) -> None:
         """One more gradient has arrived."""
-        known = self.gradient
-        if known is None:
+        earlier = self.gradient
+        if earlier is None:
             self.gradient = gradient
-        elif type(known) is Terms:
-            known.append(gradient)
+        elif type(earlier) is Terms:
+            earlier.append(gradient)
         else:
-            self.gradient = Terms((known, gradient))
+            self.gradient = Terms((earlier, gradient))
 
 
 UNWANTED = Blob(None)
@@ -123,13 +123,13 @@ class Program:
             visits.append((function, reads, writes))
 
     def _with_new_data(self, blob: Blob, array: Array) -> Blob:
-        known = self._renewed.get((blob, id(array)))
-        if known is None:
-            known = self._renewed[blob, id(array)] = Blob(array)
+        renewed = self._renewed.get((blob, id(array)))
+        if renewed is None:
+            renewed = self._renewed[blob, id(array)] = Blob(array)
             hand_on = NewData()
             blob.first = blob.first or hand_on
-            self.visits.append((hand_on, [blob], [known]))
-        return known
+            self.visits.append((hand_on, [blob], [renewed]))
+        return renewed
 
 
 class TapePass(Pass):
@@ -207,7 +207,7 @@ class TapePass(Pass):
         found = gys
         if plan is None and Rows in map(type, gys):
             pairs = zip(gys, function.out_data, strict=True)
-            found = [self._made(TO_DENSE, (*gy, y)) if type(gy) is Rows else gy for gy, y in pairs]
+            found = [self._combined(TO_DENSE, (*gy, y)) if type(gy) is Rows else gy for gy, y in pairs]
             plan = self._plan(function, found)
         places = range(len(function.inputs))
         arrivals = [at for at in places if function.wanted >> at & 1] if plan is None else plan.arrivals
@@ -255,10 +255,10 @@ class TapePass(Pass):
         dense = [term for term in terms if type(term) is not Rows]
         rows = [term for term in terms if type(term) is Rows]
         if not dense:
-            return Rows(*[self._made(JOIN, halves) for halves in zip(*rows, strict=True)])
-        return self._made(SUM, [*dense, *[self._made(TO_DENSE, (*term, like)) for term in rows]])
+            return Rows(*[self._combined(JOIN, halves) for halves in zip(*rows, strict=True)])
+        return self._combined(SUM, [*dense, *[self._combined(TO_DENSE, (*term, like)) for term in rows]])
 
-    def _made(self, op: Operator, arrays: Sequence[Any]) -> Any:
+    def _combined(self, op: Operator, arrays: Sequence[Any]) -> Any:
         """What an operator that adds up gradients makes of those that are there."""
         there = [array for array in arrays if array is not ABSENT]
         if len(there) < len(arrays) and (op is TO_DENSE or not there):
@@ -296,12 +296,12 @@ def run_by_tape(
         if y.creator is None:
             leaves[y] = gradient
         else:
-            first, known = starts.get(key := (y.creator.uid, y.place), (y, None))
-            starts[key] = first, gradient if known is None else add(known, gradient)
+            first, earlier = starts.get(key := (y.creator.uid, y.place), (y, None))
+            starts[key] = first, gradient if earlier is None else add(earlier, gradient)
     roots = [y for y, _ in starts.values()]
     functions = recorded(roots)
-    made = TapePass if tell_sharing is None else SharingPass
-    tape = made(functions, list(starts.values()), create_graph=create_graph, keep=keep)
+    pass_type = TapePass if tell_sharing is None else SharingPass
+    tape = pass_type(functions, list(starts.values()), create_graph=create_graph, keep=keep)
     with lent_to(functions, roots, tape.leaves):
         arrived = tape.run()
     for x, gradient in arrived.leaves.items():
@@ -334,20 +334,20 @@ class SharingPass(TapePass):
         run_steps(steps, values)
         self._inside = values[given:]
 
-    def _made(self, op: Any, arrays: Sequence[Any]) -> Any:
-        made = super()._made(op, arrays)
-        self._turn(arrays, [made])
-        return made
+    def _combined(self, op: Any, arrays: Sequence[Any]) -> Any:
+        result = super()._combined(op, arrays)
+        self._turn(arrays, [result])
+        return result
 
-    def _turn(self, reads: Sequence[Any], made: Sequence[Any]) -> None:
-        """Something has read gradients and made others, if they are not among those that it has read."""
-        known = self._numbers(reads)
+    def _turn(self, reads: Sequence[Any], writes: Sequence[Any]) -> None:
+        """Something has read gradients and written others, unless these are among those that it has read."""
+        numbers_read = self._numbers(reads)
         ids = {id(part) for part in _parts(reads)}
-        new = {id(part): part for part in _parts(made) if id(part) not in ids}
+        new = {id(part): part for part in _parts(writes) if id(part) not in ids}
         for key, part in new.items():
             self._number_of[key] = len(self._sizes)
             self._sizes.append(plain(part).nbytes)
-        self._turns.append((known, [self._number_of[key] for key in new]))
+        self._turns.append((numbers_read, [self._number_of[key] for key in new]))
 
     def _numbers(self, values: Sequence[Any]) -> list[int]:
         return [self._number_of[id(part)] for part in _parts(values) if id(part) in self._number_of]

@@ -10,7 +10,7 @@ from keyword import iskeyword
 from types import ModuleType
 from typing import Any
 
-from ...bridges import known
+from ...bridges import bridge_in_use
 from ...eager import Variable
 from ...program import GradvizError, Operator
 from ...program.errors import listed, meant, shorten
@@ -99,7 +99,7 @@ class CellMagic:
 
     def _result(self, cell: str) -> Any:
         """What a cell gives, run as the user's code."""
-        torch = known("torch", is_wanted="torch" in cell)
+        torch = bridge_in_use("torch", is_wanted="torch" in cell)
         shell, source = self._shell, f"#\n{cell}"  # instead of the line of the magic: lines keep their numbers
         with nullcontext() if torch is None else torch.capture():
             ran = shell.run_cell(source)

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 import gradviz
-from gradviz.bridges import bridge, known
+from gradviz.bridges import bridge, bridge_in_use
 from tests.bridges.torch.models import classified, mlp
 
 
@@ -207,7 +207,7 @@ def test_torch_that_is_missing_or_too_old(monkeypatch):
         changed.setattr(torch, "__version__", "2.9.1+cpu")
         with pytest.raises(gradviz.GradvizError, match=r"needs the package torch: torch 2\.9\.1\+cpu is older"):
             bridge("torch")
-        assert known("torch") is known("torch", is_wanted=True) is None
+        assert bridge_in_use("torch") is bridge_in_use("torch", is_wanted=True) is None
         (row,) = gradviz.sweep(lambda scale: gradviz.Variable(scale) * 2, {"scale": [1.0]})
         assert (row.loss, row.error) == (2, "")
     with monkeypatch.context() as changed:

@@ -104,7 +104,7 @@ def test_a_variable_that_is_deleted_gives_its_name_back_once(pools: Any) -> None
 def test_a_released_variable_takes_a_new_name_when_it_is_asked_for(pools: Any) -> None:
     x = Variable(1.0)
     pools[0].release(pools[0].name(x))
-    assert pools[0].known_name(x) is None
+    assert pools[0].taken_name(x) is None
     assert pools[0].name(x) == "numpy/tensor:0"
 
 

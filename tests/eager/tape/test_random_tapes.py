@@ -168,9 +168,9 @@ class Noted(TapePass):
         self.types += [step.op.type for step in steps]
         super()._run_steps(steps, values)
 
-    def _made(self, op: Operator, arrays: Sequence[Any]) -> Any:
+    def _combined(self, op: Operator, arrays: Sequence[Any]) -> Any:
         self.types.append(op.type)
-        return super()._made(op, arrays)
+        return super()._combined(op, arrays)
 
 
 def assert_as_the_ir_makes_it(seed: int) -> None:

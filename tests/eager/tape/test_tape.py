@@ -231,7 +231,7 @@ class TestFaults:
             y.backward(schedule="tape")
         gc.collect()
         assert len(TensorPool.current()) <= used + 2  # the leaves have names now
-        assert "join" not in {name.split("/")[0] for name in TensorPool.current()._held}
+        assert "join" not in {name.split("/")[0] for name in TensorPool.current()._holders}
         assert x.grad is None
 
     def test_of_data_of_another_shape(self) -> None:

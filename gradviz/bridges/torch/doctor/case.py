@@ -97,8 +97,8 @@ class Case:
     @cached_property
     def captures(self) -> list[capture]:
         """Those that saw something of the loss; if it has no graph, else the last one that the model was called in."""
-        known = set(self._captured.values())
-        found = [one for one in REMEMBERED if one in known or self._saw_a_root(one)]
+        of_graph = set(self._captured.values())
+        found = [one for one in REMEMBERED if one in of_graph or self._saw_a_root(one)]
         if found or self.has_graph or not REMEMBERED:
             return found
         own = {id(part) for model in self._given or self.near for part in model.modules()}
@@ -126,7 +126,7 @@ class Case:
 
     @cached_property
     def steps(self) -> list[Step]:
-        """What the captures have seen, in order, and those that made what they read."""
+        """What the captures have seen, in order, and those that returned what they read."""
         chosen = list(self.captures)
         read = {seen for one in chosen for step in one.flow.steps for seen in step.reads}
         for one in reversed([other for other in REMEMBERED if other not in chosen]):
@@ -207,7 +207,7 @@ class Case:
     @cached_property
     def variables(self) -> list[tuple[str, Any]]:
         """The variables of each frame and what they hold."""
-        return [held for frame in self.frames for held in variables_of(frame).items()]
+        return [variable for frame in self.frames for variable in variables_of(frame).items()]
 
     @cached_property
     def parameters(self) -> dict[str, Tensor]:
@@ -256,7 +256,7 @@ class Case:
             return found
         if seen.name:
             return seen.name
-        step = self._made_by.get(seen)
+        step = self._makers.get(seen)
         named = "" if step is None or step.call is None or self._goes_on(step) else stored(*step.call)
         return named or ("" if tensor is None else self.variable(tensor))
 
@@ -266,7 +266,7 @@ class Case:
         after = self.steps[place] if place < len(self.steps) else None
         return after is not None and after.call == step.call and after.function != step.function
 
-    def held(self) -> Iterator[tuple[str, Tensor]]:
+    def tensors_of_variables(self) -> Iterator[tuple[str, Tensor]]:
         """The tensors that variables hold, in lists and dicts too."""
         for name, value in self.variables:
             if isinstance(value, Tensor):
@@ -274,11 +274,11 @@ class Case:
             yield from ((f"{name}[{key!r}]", one) for key, one in items_of(value) if isinstance(one, Tensor))
 
     def maker(self, seen: Seen | None) -> Step | None:
-        """The call that made a tensor."""
-        return self._made_by.get(seen)
+        """The call that returned a tensor."""
+        return self._makers.get(seen)
 
     @cached_property
-    def _made_by(self) -> dict[Seen | None, Step]:
+    def _makers(self) -> dict[Seen | None, Step]:
         found: dict[Seen | None, Step] = {}
         for step in self.steps:
             for one in step.makes:
@@ -309,7 +309,7 @@ class Case:
         return (line_of(function.backward) if is_own else None) or self.line(node)  # type: ignore[union-attr]
 
     def operator(self, node: Node) -> str:
-        """An operator in words, its module where it is known."""
+        """An operator in words, with its module where it has one."""
         module = self.origins.get(node, Origin()).module
         step = self.step_of(node) if type_of(node) in INNER else None
         name = step.function if step is not None and step.function.isidentifier() else type_of(node)
@@ -342,7 +342,7 @@ class Case:
         """What the user calls what an operator returned; empty: it is not known."""
         if one.node in self.graph.leaves:
             return self.name(self.graph.leaves[one.node])
-        for name, value in self.held():
+        for name, value in self.tensors_of_variables():
             if value.requires_grad and not value.is_inference() and output_of(value) == one:
                 return name
         if name := self.origins.get(one.node, Origin()).name:

@@ -38,84 +38,84 @@ OUTSIDE = "Compute it outside of that block."
 CAUSES = (
     Cause(
         "no_grad",
-        lambda step, made: step.is_inference,
+        lambda step, result: step.is_inference,
         "is computed under torch.inference_mode(){at}",
         (OUTSIDE, "Inference mode is for predictions alone: train without it."),
     ),
     Cause(
         "detached",
-        lambda step, made: step.function in ("detach", "detach_"),
+        lambda step, result: step.function in ("detach", "detach_"),
         "is cut off by {call}{at}",
         ("Leave detach() out where gradients should go on.",),
     ),
     Cause(
         "detached",
-        lambda step, made: step.function in ("data", "data="),
+        lambda step, result: step.function in ("data", "data="),
         "is cut off by `.data`{at}",
         ("Leave `.data` out: it gives the elements without their history.",),
     ),
     Cause(
         "no_grad",
-        lambda step, made: not step.is_tracked,
+        lambda step, result: not step.is_tracked,
         "is computed {how}{at}",
         (OUTSIDE, "If it is not to be trained, say so: parameter.requires_grad_(False)."),
     ),
     Cause(
         "double_backward",
-        lambda step, made: step.functions is not None,
+        lambda step, result: step.functions is not None,
         "comes from {call}{at}, which cannot be differentiated again, as the backward of {functions} is",
         ("Write that backward with operations of torch alone, without once_differentiable, numpy and detach().",),
     ),
     Cause(
         "double_backward",
-        lambda step, made: step.function == "autograd.grad",
+        lambda step, result: step.function == "autograd.grad",
         "comes from {call}{at}, which was not told create_graph=True, and so cannot be differentiated",
         ("Say torch.autograd.grad(..., create_graph=True).",),
     ),
     Cause(
         "detached",
-        lambda step, made: step.function in ("tensor", "as_tensor", "asarray", "Parameter", "new_tensor"),
+        lambda step, result: step.function in ("tensor", "as_tensor", "asarray", "Parameter", "new_tensor"),
         "is a new tensor that {call} makes of the numbers alone{at}",
         ("Use the tensor itself, or torch.stack(...) of several, not torch.tensor(...).",),
     ),
     Cause(
         "integer",
-        lambda step, made: step.function in CHOOSES and not made.is_float,
+        lambda step, result: step.function in CHOOSES and not result.is_float,
         "is chosen by {call}{at}, and a choice among indices has no gradient",
         ("Use a smooth stand-in: softmax in place of argmax, gumbel_softmax in place of a sample.",),
     ),
     Cause(
         "integer",
-        lambda step, made: step.function in CASTS and not made.is_float,
+        lambda step, result: step.function in CASTS and not result.is_float,
         "is cast to integers or booleans by {call}{at}, and those have no gradient",
         ("Keep it a floating-point tensor where gradients should pass.",),
     ),
     Cause(
         "integer",
-        lambda step, made: step.function in COMPARES,
+        lambda step, result: step.function in COMPARES,
         "comes from a comparison, {call}{at}, which is true or false and has no gradient",
         ("Use a smooth stand-in, such as torch.sigmoid(k * (a - b)).",),
         1,
     ),
     Cause(
         "integer",
-        lambda step, made: not made.is_float,
+        lambda step, result: not result.is_float,
         "is of integers or booleans, by {call}{at}, and those have no gradient",
         ("Keep it a floating-point tensor where gradients should pass.",),
         1,
     ),
-    Cause("detached", lambda step, made: True, "is cut off by {call}{at}, whose result requires no gradient", ()),
+    Cause("detached", lambda step, result: True, "is cut off by {call}{at}, whose result requires no gradient", ()),
 )
 """From the first that fits on; the last always does."""
 
 
 def cause_of(cut: Cut) -> Cause:
     """What kind of cut it is."""
-    return next(one for one in CAUSES if one.fits(cut.step, cut.made))
+    return next(one for one in CAUSES if one.fits(cut.step, cut.result))
 
 
 def says_of(case: Case, cause: Cause, cut: Cut) -> str:
-    """How a cut was made, after the name of what was made."""
+    """How a call cuts, after the name of its result."""
     own = cut.step.functions or ()
     functions = listed([f"{code(one.__name__)}{where(line_of(getattr(one, 'backward', None)))}" for one in own])
     at = in_line(case.line(cut.step))
@@ -129,7 +129,7 @@ def says_of(case: Case, cause: Cause, cut: Cut) -> str:
 
 def is_rebuilt(case: Case, cut: Cut) -> bool:
     """Whether a variable was replaced by what was computed from it and its gradient."""
-    name = case.name_seen(cut.made)
+    name = case.name_seen(cut.result)
     return bool(name) and name == case.name_seen(cut.carrier) and reads_gradient(case.steps, cut.step)
 
 

@@ -78,7 +78,7 @@ def _span(tensor: Tensor) -> tuple[int, int]:
 
 def _overwritten(case: Case, rows: Sequence[tuple[Node, Raw, Step | None]]) -> Finding:
     _, raw, writer = rows[0]
-    known = any(one.is_overwritten for _, one, _ in rows)
+    is_noticed = any(one.is_overwritten for _, one, _ in rows)
     names = list(dict.fromkeys(_name(case, one.tensor, by) for _, one, by in rows))
     name = names[0]
     called = code(name) if name else f"A tensor of {described(raw.tensor)}"
@@ -88,7 +88,8 @@ def _overwritten(case: Case, rows: Sequence[tuple[Node, Raw, Step | None]]) -> F
     needs = dict.fromkeys(f"{case.operator(one)}{where(case.line(one))}" for one, _, _ in rows)
     need = listed(list(needs)[:MOST_SHOWN])
     after = f"after {need} kept it for the backward pass"
-    ends = "so backward() fails" if known else "through `.data`, which PyTorch does not notice: the gradients are wrong"
+    silently = "through `.data`, which PyTorch does not notice: the gradients are wrong"
+    ends = "so backward() fails" if is_noticed else silently
     sentence = f"{called} is overwritten{by}{in_line(line)} {after}, {ends}."
     ways_out = [
         f"Make a new tensor in place of writing into {called if name else 'it'}: y = x + 1, not x += 1 or x.add_(1).",
@@ -179,9 +180,9 @@ def freed(case: Case, *, again: bool = False) -> Iterator[Finding]:
         "Compute what both share again, or detach() it where no gradient need pass.",
     )
     maker = case.maker(carried)
-    made = case.line(maker) if maker is not None and maker.function else None
+    maker_line = case.line(maker) if maker is not None and maker.function else None
     what = code(shared) if shared else "What this pass was given of an earlier one"
-    evidence = (f"{what} comes from {made}: {made.text}",) if made is not None else ()
+    evidence = (f"{what} comes from {maker_line}: {maker_line.text}",) if maker_line is not None else ()
     if is_part and backward is None:
         evidence = (*evidence, STOPPED)
     yield Finding("freed", sentence, (shared,) if shared else (), line, True, evidence, ways_out)
@@ -190,12 +191,12 @@ def freed(case: Case, *, again: bool = False) -> Iterator[Finding]:
 def _backward(case: Case) -> Step | None:
     """The backward pass that has freed what is freed: the last that went through one of those operators."""
     makers = {step.number for node in case.freed if (step := case.step_of(node)) is not None}
-    made = {one for step in case.steps if step.number in makers for one in step.makes}
+    results = {one for step in case.steps if step.number in makers for one in step.makes}
     passes = [step for step in case.steps if step.function in PASSES and step.frees]
-    differentiable = [one for one in case.steps if one.is_tracked and any(made.requires_grad for made in one.makes)]
+    differentiable = [one for one in case.steps if one.is_tracked and any(result.requires_grad for result in one.makes)]
     for step in passes:
         before = [one for one in differentiable if one.number < step.number]
-        if not slice_of(before, step.reads[:1]).isdisjoint(made):
+        if not slice_of(before, step.reads[:1]).isdisjoint(results):
             return step
     return None
 

@@ -33,7 +33,7 @@ class Finding(msgspec.Struct, frozen=True):
         names: the parameters and tensors that it is about, the first the one that matters most.
         line: of the user's code; None: it is not known.
         harm: whether something does not work; False: a remark.
-        evidence: sentences that say how that is known.
+        evidence: sentences that bear it out.
         ways_out: sentences, each one way to repair it.
         place: where the recorded pass shows it; None: nowhere.
         positions: of the session, at which it is shown.
@@ -75,7 +75,7 @@ class Diagnosis(Answer, frozen=True, dict=True):
     def of(cls, findings: Iterable[Finding], summary: str, record: Callable[[], Cursor] | None = None) -> Diagnosis:
         """A diagnosis, and what records the pass that it is about: at once where that shows what is harmful.
 
-        What is found several times in the same words, as in a loop, is told once.
+        What is found several times in the same words, as in a loop, is one finding.
         """
         ordered = sorted({one.sentence: one for one in findings}.values(), key=lambda one: not one.harm)
         session = None

@@ -50,7 +50,7 @@ def births(case: Case, is_bad: Callable[[Tensor], bool], *, every: bool) -> dict
     found: dict[Output, list[Birth]] = {}
 
     def arrive(one: Output, tensor: Kept | None, visit: Visit | None) -> list[Birth]:
-        """What is known of an output once all has been sent to it."""
+        """Where the gradient of an output was born, if it is bad, once all has been sent to it."""
         if one in found:
             return found[one]
         terms = sent.get(one, [])

@@ -53,7 +53,7 @@ def _hooked(case: Case) -> Iterator[Finding]:
     """After a pass: what has hooks; whether these have changed something is not known any more."""
     if not case.is_over:
         return
-    results = [one for one in _known(case) if hooks_of(one) and one.grad_fn in case.graph.index]
+    results = [one for one in _tensors(case) if hooks_of(one) and one.grad_fn in case.graph.index]
     for one in {id(one): one for one in (*case.leaves, *results)}.values():
         for function in hooks_of(one):
             line, name = line_of(function), case.name(one)
@@ -107,12 +107,12 @@ def _is_changed(terms: list[Tensor | None], arrived: Tensor) -> bool:
 def hook_of(case: Case, node: Node) -> tuple[str, CodeLine | None]:
     """What the hook of a tensor is called, after a space, and where it is; empty: it is not known."""
     leaf = case.graph.leaves.get(node)
-    tensors = [one for one in _known(case) if one.grad_fn is node] if leaf is None else [leaf]
+    tensors = [one for one in _tensors(case) if one.grad_fn is node] if leaf is None else [leaf]
     function = next((hook for one in tensors for hook in hooks_of(one)), None)
     return ("", None) if function is None else (_named(function), line_of(function))
 
 
-def _known(case: Case) -> list[Tensor]:
-    """The tensors that captures have seen made, or that variables hold."""
+def _tensors(case: Case) -> list[Tensor]:
+    """The results that captures have seen, and the tensors that variables hold."""
     seen = [one.ref() for step in case.steps for one in step.makes]
     return [one for one in (*seen, *(value for _, value in case.variables)) if isinstance(one, Tensor)]

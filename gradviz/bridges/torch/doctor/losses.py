@@ -34,7 +34,7 @@ def applied_twice(case: Case) -> Iterator[Finding]:
 
 
 def _given(node: Node) -> Node | None:
-    """The operator that made what another one was given, whatever shape it was brought to."""
+    """The operator whose result another one was given, whatever shape it was brought to."""
     before = node.next_functions[0][0] if node.next_functions else None
     while before is not None and type_of(before) in RESHAPES:
         before = before.next_functions[0][0]

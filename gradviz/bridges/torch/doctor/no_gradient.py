@@ -88,8 +88,8 @@ def _causes(seen: Reach) -> Iterator[tuple[Cause, Cut, Sequence[int]]]:
 
 
 def _result(case: Case, cut: Cut, it: str) -> str:
-    """What a call made, in words."""
-    if name := case.name_seen(cut.made):
+    """The result of a call, in words."""
+    if name := case.name_seen(cut.result):
         return f"{code(name)}, which is computed from {it},"
     return f"what is computed from {it}"
 
@@ -183,7 +183,7 @@ def _by_purpose(case: Case, names: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _unknown(case: Case, names: list[str]) -> Finding:
-    """Without a capture: nothing is known of why."""
+    """Without a capture: nobody can say why."""
     it = them(names)
     hint = ("With a capture around the forward pass the line is known: with gradviz.torch.capture(model): ...",)
     sentence = (
@@ -199,7 +199,7 @@ def _beside(case: Case, trainable: Sequence[str]) -> Finding:
     """A loss that gradients flow from, but not to the model."""
     others = [name for one in case.leaves if (name := case.name(one))]
     of = f", but only from {listed(list(map(code, others[:MOST_NAMED])))}" if others else ""
-    others = [kind.__name__ for each in case.captures for one, kind in each.known if one() not in case.models]
+    others = [kind.__name__ for each in case.captures for one, kind in each.outermost if one() not in case.models]
     beside = f" The module that was called is another one, a {code(others[0])}." if others else left_over(case)
     sentence = f"The loss is not connected to the model: it was not computed from any of its parameters{of}.{beside}"
     ways_out = (

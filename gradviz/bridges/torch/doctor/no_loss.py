@@ -30,16 +30,16 @@ def loss_without(case: Case) -> Iterator[Finding]:
         cause, cut = cuts
         line = case.line(cut.step)
         says = says_of(case, cause, cut)
-        made = case.name_seen(cut.made)
-        is_root = cut.made.ref() is root
-        what = "it" if is_root else code(made) if made else "what it is computed from"
+        name = case.name_seen(cut.result)
+        is_root = cut.result.ref() is root
+        what = "it" if is_root else code(name) if name else "what it is computed from"
         evidence = (f"Gradients were switched off in {at}: {at.text}",) if (at := case.line(cut.step.switched)) else ()
         sentence = f"{capitalized(called)} requires no gradient, so backward() fails: {what} {says}."
         lost = _sources(case, cut)
         if is_rebuilt(case, cut):
             ways_out = (
-                f"Change it in place: with torch.no_grad(): {made} -= lr * {made}.grad.",
-                f"Or make it a leaf again: {made}.requires_grad_().",
+                f"Change it in place: with torch.no_grad(): {name} -= lr * {name}.grad.",
+                f"Or make it a leaf again: {name}.requires_grad_().",
             )
             yield Finding("rebuilt", sentence, tuple(lost), line, True, evidence, ways_out)
             return
@@ -102,9 +102,9 @@ def left_over(case: Case) -> str:
     """What of the model does not lead to the loss, in a sentence; empty: it is not known."""
     read = {one for step in case.steps for one in step.reads}
     for step in reversed(case.steps):
-        for made in step.makes if step.function not in ABOUT_GRADIENTS else ():
-            if made.requires_grad and not made.is_leaf and made not in read and made not in case.leads:
-                name = case.name_seen(made)
+        for result in step.makes if step.function not in ABOUT_GRADIENTS else ():
+            if result.requires_grad and not result.is_leaf and result not in read and result not in case.leads:
+                name = case.name_seen(result)
                 what = code(name) if name else "What is computed from the model"
                 return f" {what}{in_line(case.line(step))} is not used for it."
     called = {module for step in case.steps for module in step.modules}

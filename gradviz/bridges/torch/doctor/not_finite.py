@@ -28,7 +28,7 @@ class Singular(NamedTuple):
 
     @property
     def ways_out(self) -> tuple[str, ...]:
-        """A way out, where one is known."""
+        """The way out, where there is one."""
         return (self.way_out,) if self.way_out else ()
 
 
@@ -116,7 +116,7 @@ OVERFLOW = Singular(
 
 
 def singular(node: Node) -> Singular:
-    """What is known of an operator."""
+    """How an operator makes NaN or infinity of something finite; empty: it does not."""
     return OVERFLOW if _only_grows(node) else SINGULAR.get(type_of(node), Singular())
 
 
@@ -127,7 +127,7 @@ GROWS = {"exp", "pow", "var", "std"}
 """Whose result may be beyond the largest number, or the mean of nothing."""
 
 MOST_LIKELY = 3
-"""Operators that are told when more than one may have done it."""
+"""Operators that a sentence names when more than one may have done it."""
 
 MASKS = {
     "where", "masked_fill", "mul", "index", "masked_select", "index_put", "gather", "slice", "select",
@@ -206,18 +206,18 @@ def _backward(case: Case, birth: Birth, names: tuple[str, ...]) -> Finding:
             "Scale the loss down; torch.amp.GradScaler finds by how much.",
         )
         return Finding("overflow", sentence, names, line, ways_out=ways, place=case.place(node))
-    known = singular(node)
+    singularity = singular(node)
     given = next((one.tensor for one in visit.arrived if one is not None), None)
     masked = given is not None and given.shape == sent.shape and bool(((given == 0) & ~sent.isfinite()).any())
     mask = _mask(case, node) if masked or _is_behind_mask(case, node) else None
-    why = f": {known.backward}" if known.backward else ""
+    why = f": {singularity.backward}" if singularity.backward else ""
     if masked:
         why += f"{',' if why else ':'} and 0 times Inf is NaN"
     behind = f", though {code(type_of(mask))}{where(case.line(mask))} leaves those elements out" if mask else ""
     sentence = f"{_word(sent)} is born in the backward of {case.operator(node)}{in_line(line)}{why}{behind}.{gets}"
     safe = (SAFE.format(name=type_of(node)),) if mask else ()
     evidence = (f"It sends {_amount(sent)}; what it was given was finite.",)
-    return Finding("nan", sentence, names, line, True, evidence, (*safe, *known.ways_out), case.place(node))
+    return Finding("nan", sentence, names, line, True, evidence, (*safe, *singularity.ways_out), case.place(node))
 
 
 def _left_out(case: Case, node: Node, names: tuple[str, ...]) -> Finding | None:
@@ -228,15 +228,15 @@ def _left_out(case: Case, node: Node, names: tuple[str, ...]) -> Finding | None:
     birth = _birth(case)
     if birth is None or birth.result is None or not isinstance(birth.at, Node) or birth.at is node:
         return None
-    known, line = singular(birth.at), case.line(birth.at)
-    why = f": {known.forward}" if known.forward else ""
+    singularity, line = singular(birth.at), case.line(birth.at)
+    why = f": {singularity.forward}" if singularity.forward else ""
     sentence = (
         f"{case.operator(birth.at)} makes {_amount(birth.result)}{in_line(line)}{why}. The loss leaves that out, but "
         f"the backward of {case.operator(node)}{where(case.line(node))} multiplies by it."
     )
     evidence = ("It is born in the forward pass; 0 times NaN is NaN.",)
     place = case.place(birth.at, is_backward=False)
-    return Finding("nan", sentence + _get_it(case, names), names, line, True, evidence, known.ways_out, place)
+    return Finding("nan", sentence + _get_it(case, names), names, line, True, evidence, singularity.ways_out, place)
 
 
 def _mask(case: Case, node: Node, most: int = 4) -> Node | None:
@@ -268,12 +268,12 @@ def _afterwards(case: Case, names: tuple[str, ...]) -> Finding:
         way_out = "Call diagnose before backward(): then the operator that made it is found."
         return Finding("nan", sentence, names, ways_out=(way_out,))
     node = likely[-1]
-    known, line = singular(node), case.line(node)
+    singularity, line = singular(node), case.line(node)
     sentence = (
         f"{hold} gradients with NaN or Inf, most likely born in the backward of {case.operator(node)}"
-        f"{in_line(line)}: {known.backward}."
+        f"{in_line(line)}: {singularity.backward}."
     )
-    ways = (SAFE.format(name=type_of(node)), *known.ways_out)
+    ways = (SAFE.format(name=type_of(node)), *singularity.ways_out)
     return Finding("nan", sentence, names, line, ways_out=ways)
 
 
@@ -302,7 +302,7 @@ def _forward(case: Case, names: tuple[str, ...]) -> Finding:
         ways_out = ("Look at the data: torch.isfinite(x).all().",)
         return Finding("nan", sentence, whose, at, ways_out=ways_out, place=place)
     assert node is not None
-    known, operator = singular(node), case.operator(node)
+    singularity, operator = singular(node), case.operator(node)
     likely = "" if birth.is_sure else "most likely "
     if birth.others:
         makers = dict.fromkeys(f"{case.operator(one)}{where(case.line(one))}" for one in (node, *birth.others))
@@ -314,10 +314,10 @@ def _forward(case: Case, names: tuple[str, ...]) -> Finding:
         sentence = f"The loss is {loss}: {likely}{operator} overflows float16{in_line(at)}, {why}.{gets}"
         ways_out = ("Use bfloat16, or float32 for this part.",)
         return Finding("overflow", sentence, names, at, ways_out=ways_out, place=place)
-    why = f": {known.forward}" if known.forward else ""
+    why = f": {singularity.forward}" if singularity.forward else ""
     makes = _amount(birth.result) if birth.result is not None and birth.is_sure else "NaN or Inf"
     sentence = f"The loss is {loss}: {likely}{operator} makes {makes}{in_line(at)}{why}.{gets}"
-    return Finding("nan", sentence, names, at, True, ("It is born in the forward pass.",), known.ways_out, place)
+    return Finding("nan", sentence, names, at, True, ("It is born in the forward pass.",), singularity.ways_out, place)
 
 
 class Forward(NamedTuple):
@@ -325,7 +325,7 @@ class Forward(NamedTuple):
 
     Attributes:
         at: the operator, or a call.
-        result: what it returned, if that is known.
+        result: what it returned, if somebody has it.
         data: what it was given, if that was so already.
         is_sure: whether no other operator can have done it.
         others: that may have done it as well.
@@ -372,9 +372,9 @@ def _birth(case: Case) -> Forward | None:
         given = next((one for one in data.get(node, ()) if is_not_finite(one) and not _is_mask(one)), None)
         if given is not None and not any(storage_of(one) == storage_of(given) for one in own):
             return Forward(node, data=given)
-        made = next((one for one in own if _is_wrong(node, one)), None)
-        if made is not None:
-            return _before(case, node, made, results)
+        wrong = next((one for one in own if _is_wrong(node, one)), None)
+        if wrong is not None:
+            return _before(case, node, wrong, results)
     return None
 
 
@@ -389,8 +389,8 @@ def _is_wrong(node: Node, result: Tensor) -> bool:
     return not (_is_mask(result) and type_of(node).strip("_") in INFINITE_ON_PURPOSE)
 
 
-def _before(case: Case, node: Node, made: Tensor, results: dict[Output, Tensor]) -> Forward | None:
-    """Of an operator and those before it whose results are not known, the one that has made it."""
+def _before(case: Case, node: Node, result: Tensor, results: dict[Output, Tensor]) -> Forward | None:
+    """Of an operator and those before it whose results nobody has, the one that NaN or infinity comes from."""
     candidates, stack = [node], [node]
     while stack:
         for before, slot in stack.pop().next_functions:
@@ -400,13 +400,13 @@ def _before(case: Case, node: Node, made: Tensor, results: dict[Output, Tensor])
             stack.append(before)
     ordered = [one for one in case.graph.nodes if one in candidates]
     if len(ordered) == 1:
-        return Forward(node, made)
+        return Forward(node, result)
     shown = [one for one in ordered if _is_of_nothing(one) or (not case.is_over and _is_dangerous(one))]
     if shown:
-        return Forward(shown[0], made if shown[0] is node else None)
+        return Forward(shown[0], result if shown[0] is node else None)
     in_half = [one for one in ordered if dtype_of(Output(one, 0)) == torch.float16 and type_of(one) != "to_copy"]
     likely = [one for one in ordered if type_of(one) in UNDEFINED | GROWS and not _is_by_a_number(case, one)]
-    is_nan = case.is_over and bool(made.isnan().any())
+    is_nan = case.is_over and bool(result.isnan().any())
     likely = [one for one in likely if not _only_grows(one)] or ([] if is_nan else likely)
     chosen = likely or in_half[-1:] or ([] if case.is_over else [node])
     return Forward(chosen[0], is_sure=False, others=chosen[1:]) if chosen else None

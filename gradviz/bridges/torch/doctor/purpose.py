@@ -46,7 +46,7 @@ def purpose_of(case: Case, step: Step | None, names: Sequence[str]) -> str:
 
 
 def _becomes_a_leaf(case: Case, step: Step | None) -> bool:
-    """Whether what a call has made goes into a leaf that gradients go to, as in an inner loop."""
+    """Whether the result of a call goes into a leaf that gradients go to, as in an inner loop."""
     leaves = filter(None, map(look_up, case.leaves))
     return step is not None and not slice_of(case.steps, leaves).isdisjoint(step.makes)
 
@@ -118,6 +118,6 @@ def _readers_of(case: Case, cut: Step | None) -> Iterator[list[bool]]:
 
 
 def _are_called_twice(case: Case) -> bool:
-    """Whether several operators read each trained parameter: a network judges what was made and what is real."""
+    """Whether several operators read each trained parameter: a network judges generated data and real data."""
     counts = Counter(before for node in case.graph.nodes for before, _ in node.next_functions)
     return all(counts[leaf] > 1 for leaf in case.graph.leaves)

@@ -16,7 +16,7 @@ class Cut(NamedTuple):
     """A call whose result requires no gradient though something that it read has one, and what it read of that."""
 
     step: Step
-    made: Seen
+    result: Seen
     carrier: Seen
     sources: tuple[int, ...]
 
@@ -53,7 +53,7 @@ def slice_of(steps: Sequence[Step], start: Iterable[Seen]) -> set[Seen]:
 
 
 def ends(steps: Sequence[Step]) -> list[Seen]:
-    """The tensors made last that nobody read: of the last call that made one."""
+    """The last results that nobody read: those of the last call that has such."""
     read = {one for step in steps for one in step.reads}
     for step in reversed(steps):
         if step.function not in ABOUT_GRADIENTS and (found := [one for one in step.makes if one not in read]):
@@ -100,18 +100,18 @@ def reach(steps: Sequence[Step], sources: Sequence[Tensor], leads: set[Seen]) ->
                     late.setdefault(number, step)
         if step.function in LEAVES and all_of:
             exits.append((step, _numbers(all_of)))
-        for made in step.makes:
-            if of(made):
+        for result in step.makes:
+            if of(result):
                 continue
-            tainted[made] = tainted.get(made, 0) | all_of
-            is_new_leaf = made.is_leaf and made not in step.reads
-            if made.requires_grad and not is_new_leaf:
-                carried[made] = carried.get(made, 0) | mask
-            elif mask and made in leads:
+            tainted[result] = tainted.get(result, 0) | all_of
+            is_new_leaf = result.is_leaf and result not in step.reads
+            if result.requires_grad and not is_new_leaf:
+                carried[result] = carried.get(result, 0) | mask
+            elif mask and result in leads:
                 carrier = next(one for one in step.reads if carrying[one])
-                cuts.append(Cut(step, made, carrier, _numbers(mask)))
-            if made in step.writes and all_of:
-                written[made.storage] = step.number, all_of
+                cuts.append(Cut(step, result, carrier, _numbers(mask)))
+            if result in step.writes and all_of:
+                written[result.storage] = step.number, all_of
     return Reach(reads, cuts, exits, late)
 
 

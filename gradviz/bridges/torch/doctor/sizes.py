@@ -26,7 +26,7 @@ EXPLODES, GROWS = 1e6, 1e3
 CLIP = "Clip: torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)."
 
 LOST = 0.5
-"""Share of the elements that float16 makes zero from which on it is told."""
+"""Share of the elements that float16 makes zero from which on there is a finding."""
 
 
 def sizes(case: Case) -> Iterator[Finding]:

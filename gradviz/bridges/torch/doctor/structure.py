@@ -28,7 +28,7 @@ def plain_tensors(case: Case) -> Iterator[Finding]:
             base = tensor if tensor.is_leaf else _anonymous(case, tensor)
             if base is None or id(tensor) in case.optimized or id(base) in case.optimized:
                 continue
-            if base is not tensor and not _is_made_once(case, tensor):
+            if base is not tensor and not _precedes_forward(case, tensor):
                 continue
             full = dotted(path, name)
             if tensor.is_leaf:
@@ -104,15 +104,15 @@ def _anonymous(case: Case, tensor: Tensor) -> Tensor | None:
     return found[0]
 
 
-def _is_made_once(case: Case, tensor: Tensor) -> bool:
-    """Whether it was there before the forward pass; what that makes is new each time."""
+def _precedes_forward(case: Case, tensor: Tensor) -> bool:
+    """Whether a tensor was there before the forward pass, whose results are new each time."""
     seen = look_up(tensor)
     return seen is None or not any(seen in step.makes and step.function for step in case.steps)
 
 
 def hidden_modules(case: Case) -> Iterator[Finding]:
-    """Modules in plain lists and dicts, or held in another way: their parameters are not those of the model."""
-    told: set[int] = set()
+    """Modules in plain lists and dicts, or out of reach in another way: their parameters are not those of the model."""
+    in_findings: set[int] = set()
     for module, path in case.modules.items():
         for name, value in vars(module).items():
             if name.startswith("_"):
@@ -124,7 +124,7 @@ def hidden_modules(case: Case) -> Iterator[Finding]:
                 for inner, tensor in one.named_parameters()
                 if tensor.requires_grad and id(tensor) not in case.optimized
             ]
-            told.update(id(tensor) for _, tensor in own)
+            in_findings.update(id(tensor) for _, tensor in own)
             if not _are_used(case, [tensor for _, tensor in own]):
                 continue
             full = dotted(path, name)
@@ -137,7 +137,7 @@ def hidden_modules(case: Case) -> Iterator[Finding]:
             names = (full, *(dotted(path, name) for name, _ in own))
             line = assigned(module, name)
             yield Finding("module_list", sentence, names, line, ways_out=(f"Write self.{name} = {better}(...).",))
-    yield from _called_inside(case, told)
+    yield from _called_inside(case, in_findings)
 
 
 def _are_used(case: Case, tensors: Sequence[Tensor]) -> bool:
@@ -155,17 +155,17 @@ def _modules_in(value: Any, depth: int = 3) -> Iterator[tuple[str, Module]]:
             yield from ((f"[{key!r}]{place}", inner) for place, inner in _modules_in(one, depth - 1))
 
 
-def _called_inside(case: Case, told: set[int]) -> Iterator[Finding]:
+def _called_inside(case: Case, in_findings: set[int]) -> Iterator[Finding]:
     """Modules that were called in the forward of the model and are no parts of it."""
     for step in case.steps:
         around = [place for place, module in enumerate(step.modules) if module in case.modules]
         for module in step.modules[around[0] + 1 :] if around else ():
             if module in case.modules:
                 continue
-            own = [one for one in module.parameters() if one.requires_grad and id(one) not in told]
+            own = [one for one in module.parameters() if one.requires_grad and id(one) not in in_findings]
             if not _are_used(case, own) or any(id(one) in case.optimized for one in own):
                 continue
-            told.update(map(id, own))
+            in_findings.update(map(id, own))
             line, name = case.line(step), type(module).__name__
             sentence = (
                 f"The {count_of(len(own), 'parameter')} of a {code(name)}, which the model calls{in_line(line)}, are "
@@ -174,16 +174,16 @@ def _called_inside(case: Case, told: set[int]) -> Iterator[Finding]:
             yield Finding("module_list", sentence, (name,), line, ways_out=("Make it an attribute of the module.",))
 
 
-def made_anew(case: Case) -> Iterator[Finding]:
-    """Parameters that nobody holds once the loss is there: a forward pass has made them, as a capture can see."""
+def parameters_of_a_call(case: Case) -> Iterator[Finding]:
+    """Parameters that nobody holds once the loss is there: they are new in each forward pass, as a capture can see."""
     before = {id(_anonymous(case, one)) for module in case.modules for _, one in _tensors(module)}
-    made: dict[Call | None, list[Tensor]] = {}
+    by_call: dict[Call | None, list[Tensor]] = {}
     for tensor in case.nobodys if case.parameters else ():
         writes = [step for step in case.steps if any(one.ref() is tensor for one in step.writes)]
         is_inside = any(module in case.modules for step in writes for module in step.modules)
         if id(tensor) not in before and (is_inside or not case.steps):
-            made.setdefault(writes[0].call if writes else None, []).append(tensor)
-    for call, tensors in made.items():
+            by_call.setdefault(writes[0].call if writes else None, []).append(tensor)
+    for call, tensors in by_call.items():
         line = case.line(call)
         sentence = (
             f"Gradients go to {count_of(len(tensors), 'parameter')} that nobody holds any more: a layer that the "
@@ -240,10 +240,10 @@ def replaced(case: Case) -> Iterator[Finding]:
             return
 
 
-def _gone(case: Case, held: list[Tensor]) -> int:
-    """How many nobody has any more but the optimizer, if it holds some of the model's too."""
-    ids = {id(one) for one in held}
+def _gone(case: Case, optimized: list[Tensor]) -> int:
+    """How many parameters nobody but their optimizer has any more, if some of the model are among them."""
+    ids = {id(one) for one in optimized}
     if ids.isdisjoint(map(id, case.parameters.values())):
         return 0
     there = {id(one) for module in instances(Module) for one in module._parameters.values()}
-    return len(ids - there - {id(one) for one in (*case.leaves, *(value for _, value in case.held()))})
+    return len(ids - there - {id(one) for one in (*case.leaves, *(value for _, value in case.tensors_of_variables()))})

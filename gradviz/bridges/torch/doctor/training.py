@@ -115,24 +115,30 @@ def _changes(step: Step, tensor: Tensor) -> bool:
 
 def no_leaves(case: Case) -> Iterator[Finding]:
     """Variables that were leaves and are results now: their grad stays None."""
-    told: set[str] = set()
+    in_findings: set[str] = set()
     for step in case.steps:
         if step.function != "grad" or step.makes:
             continue
         for seen in step.reads:
             tensor = seen.ref()
             is_kept = tensor is not None and tensor.requires_grad and tensor.retains_grad
-            if seen.is_leaf or is_kept or seen not in case.leads or not (name := case.name_seen(seen)) or name in told:
+            if (
+                seen.is_leaf
+                or is_kept
+                or seen not in case.leads
+                or not (name := case.name_seen(seen))
+                or name in in_findings
+            ):
                 continue
-            told.add(name)
+            in_findings.add(name)
             maker = case.maker(seen)
-            made = case.line(maker)
+            maker_line = case.line(maker)
             by_gradient = maker is not None and reads_gradient(case.steps, maker)
             function = "" if maker is None else maker.function
-            yield _no_leaf(name, function, made or case.line(step), made, by_gradient=by_gradient)
+            yield _no_leaf(name, function, maker_line or case.line(step), maker_line, by_gradient=by_gradient)
     for reader in case.only_readers:
-        if (found := _rebuilt(case, reader)) is not None and found.names[0] not in told:
-            told.update(found.names)
+        if (found := _rebuilt(case, reader)) is not None and found.names[0] not in in_findings:
+            in_findings.update(found.names)
             yield found
 
 
@@ -165,13 +171,15 @@ def _rebuilt(case: Case, reader: Node) -> Finding | None:
 CHANGES = {"sub", "addcmul", "addcdiv"}
 
 
-def _no_leaf(name: str, function: str, line: CodeLine | None, made: CodeLine | None, *, by_gradient: bool) -> Finding:
+def _no_leaf(
+    name: str, function: str, line: CodeLine | None, maker_line: CodeLine | None, *, by_gradient: bool
+) -> Finding:
     """A variable that holds what was computed.
 
     Args:
-        line: to be shown; `made` where it was computed.
+        line: to be shown; `maker_line`: where it was computed.
     """
-    at = in_line(made)
+    at = in_line(maker_line)
     if by_gradient:
         sentence = (
             f"{code(name)} is no leaf any more: it was rebuilt from its old value{at}, so backward() leaves "
@@ -238,13 +246,13 @@ FAILS = (
 
 
 def fails(case: Case) -> Iterator[Finding]:
-    """An operator whose backward raises, where nothing else is known to do so."""
+    """An operator whose backward raises, where no other rule says why."""
     if case.notes is None or case.error is None:
         return
-    told = (*overwritten(case), *second_derivatives(case))
+    explanations = (*overwritten(case), *second_derivatives(case))
     gone = {visit.node for visit in case.visits}
     node = next((one for one in reversed(case.graph.nodes) if one not in gone), None)
-    if told:
+    if explanations:
         return
     message = str(case.error).strip().partition("\n")[0].rstrip(".") or type(case.error).__name__
     if case.notes.hooked is not None:

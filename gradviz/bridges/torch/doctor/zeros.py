@@ -58,11 +58,11 @@ def zeros(case: Case) -> Iterator[Finding]:
             origin = birth.node if birth.how != "sent" else _dead_before(case, birth.node) or birth.node
             of.setdefault(origin, birth)
             by_node.setdefault(origin, []).append(name)
-    told: set[str] = set()
+    in_findings: set[str] = set()
     ranked = sorted(by_node.items(), key=lambda row: _rank(type_of(row[0])))
     for node, names in ranked:
-        if own := [name for name in names if name not in told]:
-            told.update(own)
+        if own := [name for name in names if name not in in_findings]:
+            in_findings.update(own)
             finding = _zero(case, of[node], node, own)
             if finding.harm or not any(map(is_not_finite, case.graph_roots)):
                 yield finding
@@ -73,7 +73,7 @@ def _rank(type: str) -> int:
 
 
 def _dead_before(case: Case, node: Node) -> Node | None:
-    """The operator that made the zeros by which another one multiplies, such as a dead ReLU before a layer."""
+    """The operator whose zeros another one multiplies by, such as a dead ReLU before a layer."""
     for one in saved_by(node):
         if one.of is None or not is_zero(one.tensor):
             continue
