@@ -249,17 +249,16 @@ def _unused(sessions: Sequence[Session], per_rank: Sequence[RankGradients]) -> I
             modules[_module(name, unread), on].append(name)
     for (module, on), parameters in modules.items():
         using = next((rank for rank, one in enumerate(lines) if parameters[0] in one), None)
-        what, it = _some(parameters), "it" if len(parameters) == 1 else "them"
+        what, are, them = _some(parameters), *(("is", "it") if len(parameters) == 1 else ("are", "them"))
         what += f" of the module {module}" if module else ""
         line = None if using is None else lines[using][parameters[0]]
         if using is None:
-            sentence = f"The loss of no rank leads back to {what}."
-            way_out = f"Use {it} in forward, take {it} out of the model, or say requires_grad_(False)."
+            sentence = f"On every rank {what} {are} unused: no loss leads back to {them}."
+            way_out = f"Use {them} in forward, take {them} out of the model, or say requires_grad_(False)."
         else:
-            where = f", in {line}" if line else ""
-            leads = f"loss of {_named(on)} does" if len(on) == 1 else f"losses of {_named(on)} do"
-            sentence = f"The {leads} not lead back to {what}, and that of rank {using} does{where}."
-            way_out = f"Use {it} on every rank in each step, outside of torch.no_grad() and without detach()."
+            sentence = f"On {_named(on)} {what} {are} unused: no loss leads back to {them}."
+            sentence += f" On rank {using} one does{f', in {line}' if line else ''}."
+            way_out = f"Use {them} on every rank in each step, outside of torch.no_grad() and without detach()."
         ways_out = (way_out, "DistributedDataParallel waits for every gradient: say find_unused_parameters=True.")
         yield RankFinding("unused", sentence, tuple(parameters), on, module, line, ways_out=ways_out)
     for rank in ended:

@@ -102,15 +102,16 @@ def test_a_rank_that_never_used_a_branch_is_named_with_module_and_line(folder):
     assert (left.ranks, left.names) == ((1,), ("left.0.weight", "left.0.bias", "left.2.weight", "left.2.bias"))
     assert (left.line.file, left.line.text) == ("test_ranks.py", "return self.left(h) * self.scale")
     assert left.sentence == (
-        "The loss of rank 1 does not lead back to left.0.weight, left.0.bias, left.2.weight and left.2.bias of the "
-        f"module left, and that of rank 0 does, in {left.line}."
+        "On rank 1 left.0.weight, left.0.bias, left.2.weight and left.2.bias of the module left are unused: no loss "
+        f"leads back to them. On rank 0 one does, in {left.line}."
     )
-    assert "rank 0 does not lead back to right.weight and right.bias of the module right" in unused["right"].sentence
+    assert "On rank 0 right.weight and right.bias of the module right are unused" in unused["right"].sentence
     assert unused["right"].line.text == "return self.right(h)"
+    never = unused["never"].sentence
     assert (
-        unused["never"].sentence == "The loss of no rank leads back to never.weight and never.bias of the module never."
+        never == "On every rank never.weight and never.bias of the module never are unused: no loss leads back to them."
     )
-    assert unused[""].sentence.startswith("The loss of rank 1 does not lead back to scale, and that of rank 0 does")
+    assert unused[""].sentence.startswith("On rank 1 scale is unused: no loss leads back to it. On rank 0 one does")
     assert "find_unused_parameters=True" in str(ranks)
     assert all(one.harm for one in unused.values())
 
@@ -298,7 +299,7 @@ def test_what_a_rank_used_behind_a_cut_is_not_said_to_be_unused(job):
             return model[1](h.detach() if rank else h).sum()
 
     (cut,) = [one for one in job(loss_of).findings if one.harm]
-    assert cut.sentence.startswith("The loss of rank 1 does not lead back to 0.weight and 0.bias of the module 0, and")
+    assert cut.sentence.startswith("On rank 1 0.weight and 0.bias of the module 0 are unused: no loss leads back")
     assert "detach()" in cut.ways_out[0]
 
 
