@@ -173,7 +173,7 @@ def _journal(log: Log) -> Journal:
     asked = dict(log.ys) if any(log.ys.values()) else list(log.ys)
     told = log.engine, net, asked, operators, tuple(log.events), log.values, _summary, _nets
     is_over = bool(log.events) and isinstance(log.events[-1], log.last)
-    return Journal(*told, held=log.held, absent=_absent if is_over else None)
+    return Journal(*told, grads_before=log.held, absent=_absent if is_over else None)
 
 
 def _absent(blob: str) -> tuple[str, str]:
