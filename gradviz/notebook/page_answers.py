@@ -71,28 +71,28 @@ def answers(questions: Questions, trace: Trace, *, budget: int = ANSWERS, second
         budget: the most bytes of JSON; 0: nothing is asked.
         seconds: of computing, after which nothing more is asked; what else runs on the machine does not count.
     """
-    made, start = _Pool(budget), process_time()
+    pool, start = _Pool(budget), process_time()
     for wanted in _wanted(trace):
-        if made.is_full or process_time() > start + seconds:
+        if pool.is_full or process_time() > start + seconds:
             break
         key = msgspec.json.encode([wanted.question, *wanted.arguments]).decode()
         end = start + wanted.share * seconds
-        if process_time() + wanted.seconds > end or key in made.asked:
+        if process_time() + wanted.seconds > end or key in pool.asked:
             continue
         # Where the page has no check, it does not say that there can be one.
-        if wanted.question == "checkable" and key.replace("checkable", "check", 1) not in made.asked:
+        if wanted.question == "checkable" and key.replace("checkable", "check", 1) not in pool.asked:
             continue
         entries: list[tuple[int, int | None]] = []
         for at, following in pairwise([*wanted.positions, len(trace.events) + 1]):
-            if made.is_full or process_time() > end:
+            if pool.is_full or process_time() > end:
                 entries.append((at, None))
                 break
-            number = made.reply(answered(questions, Question("", wanted.question, wanted.arguments, at)))
+            number = pool.reply(answered(questions, Question("", wanted.question, wanted.arguments, at)))
             if not entries or entries[-1][1] != number:
                 entries.append((at, number))
             entries += _ceased(wanted.others, at, following)
-        made.asked[key] = entries
-    return made.answers()
+        pool.asked[key] = entries
+    return pool.answers()
 
 
 def _wanted(trace: Trace) -> Iterator[_Wanted]:
@@ -149,17 +149,17 @@ def _check(word: str, seconds: float) -> Iterator[_Wanted]:
 
 
 def _seconds(trace: Trace, lines: list[Line]) -> Iterator[tuple[str, float]]:
-    """How long each operator takes; where a larger one of its type was quicker, it was held up by something else."""
-    made = {line.id: [value for blob in line.outputs if (value := trace.values.get(blob))] for line in lines}
+    """How long each operator takes; where a larger one of its type was quicker, something else has delayed it."""
+    values = {line.id: [value for blob in line.outputs if (value := trace.values.get(blob))] for line in lines}
     quickest: dict[str, float] = {}
-    for line in sorted(lines, key=lambda line: sum(value.size for value in made[line.id]), reverse=True):
-        seconds = max((value.seconds or 0.0 for value in made[line.id]), default=0.0)
+    for line in sorted(lines, key=lambda line: sum(value.size for value in values[line.id]), reverse=True):
+        seconds = max((value.seconds or 0.0 for value in values[line.id]), default=0.0)
         quickest[line.type] = seconds = min(seconds, quickest.get(line.type, seconds))
         yield line.id, seconds
 
 
 def _touched(trace: Trace) -> dict[str, tuple[list[int], list[int]]]:
-    """Each blob as it is asked for, and where what is known of it changes, of a gradient also of what it belongs to.
+    """Each blob as it is asked for, and where answers about it change, of a gradient also about what it belongs to.
 
     Of a blob of a nested net also where something happens in runs of that net that may belong to the same round.
     """
@@ -179,7 +179,7 @@ def _touched(trace: Trace) -> dict[str, tuple[list[int], list[int]]]:
             inside[event.subnet, _is_back(trace, event.frame)].append(at)
     lined: dict[str | None, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     for id, own in nets.items():
-        for line in own:  # in a nested net some are made by events around it
+        for line in own:  # in a nested net some come with events around it
             for name in by_name(_read_or_written(line, *line.history)):
                 lined[id][name].update([line.made, *(then.at for then in line.history)])
     # A net and its one run, or runs of both passes, may have one path.
@@ -272,7 +272,7 @@ class _Pool:
         return self._number(2, {**reply, "blocks": [self._block(block) for block in reply["blocks"]]})
 
     def answers(self) -> Answers:
-        rows, blocks, replies = ([msgspec.json.decode(one) for one in known] for known in self._numbers)
+        rows, blocks, replies = ([msgspec.json.decode(part) for part in numbers] for numbers in self._numbers)
         return Answers(rows, blocks, replies, self.asked)
 
     def _block(self, block: list[Any]) -> int:
@@ -282,8 +282,8 @@ class _Pool:
         return self._number(1, [kind, title, head, [self._number(0, row) for row in rows], foot])
 
     def _number(self, which: int, part: object) -> int:
-        known, written = self._numbers[which], msgspec.json.encode(part)
-        if written not in known:
-            known[written] = len(known)
+        numbers, written = self._numbers[which], msgspec.json.encode(part)
+        if written not in numbers:
+            numbers[written] = len(numbers)
             self._room -= len(written)
-        return known[written]
+        return numbers[written]

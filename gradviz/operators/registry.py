@@ -377,8 +377,8 @@ def with_own_results(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(kernel)
     def run(*given: Any) -> Any:
-        made = kernel(*given)
-        return tuple(map(_own, made)) if type(made) is tuple else _own(made)
+        result = kernel(*given)
+        return tuple(map(_own, result)) if type(result) is tuple else _own(result)
 
     return run
 
