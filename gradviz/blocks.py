@@ -124,8 +124,8 @@ class BlockNet(Construction):
             yield keeps
         with self._located_in(level.name):
             seen = outputs_of([level])
-            made = [] if keeps in level.around else [new_scope(keeps)]
-            self._close([*made, do_operator(level, seen, keeps)], [level], seen)
+            new_scopes = [] if keeps in level.around else [new_scope(keeps)]
+            self._close([*new_scopes, do_operator(level, seen, keeps)], [level], seen)
 
 
 class Branch:
@@ -139,7 +139,7 @@ class Branch:
         self._depth = net._depth_in("If", 2)
         self._name = net._block_name("if")
         self.levels = [Level(f"{self._name}/then", net._around() | {condition}, _checked(outputs), self._depth)]
-        self._made: list[Operator] = []
+        self._operators: list[Operator] = []
         self._ran_on: Workspace | None = None
         self._before: dict[str, Array] = {}
 
@@ -163,11 +163,11 @@ class Branch:
         net = self._net
         with net._located_in(self._name), self._undone():
             seen = outputs_of(levels, are_branches=len(levels) == 2)
-            made = if_operators(self._name, self._condition, levels, seen)
+            operators = if_operators(self._name, self._condition, levels, seen)
             ran_on = net._runs_on
-            before = {} if ran_on is None else _arrays(ran_on, made[-1])
-            net._close(made, levels, seen, self._made)
-        self.levels, self._made, self._ran_on, self._before = levels, made, ran_on, before
+            before = {} if ran_on is None else _arrays(ran_on, operators[-1])
+            net._close(operators, levels, seen, self._operators)
+        self.levels, self._operators, self._ran_on, self._before = levels, operators, ran_on, before
         net._level.latest_if = self
 
     @contextmanager
@@ -187,7 +187,7 @@ class Branch:
 
     def _check_follows(self) -> None:
         level = self._net._level
-        if level.latest_if is not self or not level.ops or level.ops[-1] is not self._made[-1]:
+        if level.latest_if is not self or not level.ops or level.ops[-1] is not self._operators[-1]:
             raise _no_if(level)
         if len(self.levels) == 2:
             raise NetError(
@@ -241,8 +241,8 @@ class Loop:
             if not any(self._condition in level.writes for level in levels):
                 raise self._endless()
             seen = outputs_of(levels)
-            made = while_operators(self._name, self._condition, self._test, self.body, seen, self._args)
-            self._net._close([*self._start(), *made], levels, seen)
+            operators = while_operators(self._name, self._condition, self._test, self.body, seen, self._args)
+            self._net._close([*self._start(), *operators], levels, seen)
 
     def _start(self) -> list[Operator]:
         """A While reads its condition: one that is not there yet, and is computed before it is asked, starts false."""

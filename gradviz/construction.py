@@ -5,7 +5,7 @@ block writes, these are its outputs:
 
     what was there before the block, or is read in it before it is written
     what both branches of an If write
-    what the block was told to hand out
+    what the block is to hand out
 
 Anything else is local: it lives in the workspace of the Do.
 """
@@ -34,7 +34,7 @@ class Level:
         name: of the net.
         ops: its operators so far.
         around: the names in use around it before its first operator.
-        outputs: what its block was told to hand out.
+        outputs: what its block is to hand out.
         depth: how many nets are around its operators.
         call: what opened its block.
         local: name -> the closed block in it that has a blob of this name for itself.
@@ -212,7 +212,9 @@ class Construction(NetDef):
         """Where what is added runs at once: in immediate mode, but for what is in a block."""
         return None if self._open else immediate_workspace()
 
-    def _put(self, made: Sequence[Operator], instead_of: Sequence[Operator] = (), levels: Sequence[Level] = ()) -> None:
+    def _put(
+        self, operators: Sequence[Operator], instead_of: Sequence[Operator] = (), levels: Sequence[Level] = ()
+    ) -> None:
         """Append operators to what is being built, after they ran where they run at once.
 
         Args:
@@ -221,19 +223,19 @@ class Construction(NetDef):
         """
         workspace = self._runs_on
         if workspace is not None:
-            workspace.run(NetDef(self.name, made))
-        self._note(made, levels[0].call if levels else caller(3), levels)
+            workspace.run(NetDef(self.name, operators))
+        self._note(operators, levels[0].call if levels else caller(3), levels)
         ops = self._level.ops
-        ops[len(ops) - len(instead_of) :] = made
+        ops[len(ops) - len(instead_of) :] = operators
 
-    def _note(self, made: Iterable[Operator], call: Instruction, levels: Sequence[Level] = ()) -> None:
-        """Keep what made operators, and those in their nets that were not added one by one.
+    def _note(self, operators: Iterable[Operator], call: Instruction, levels: Sequence[Level] = ()) -> None:
+        """Keep the call that added operators, and those in their nets that were not added one by one.
 
         Args:
             levels: the nets of the block that they are: each of them was opened by a call of its own.
         """
         calls = self.calls
-        for op in made:
+        for op in operators:
             own = call
             if op.type in NETS:
                 of_block = (level.call for level in levels if op.type == "Do" and level.name == op.args["net"].name)
@@ -244,7 +246,7 @@ class Construction(NetDef):
             calls.setdefault(id(op), (op, own))
 
     def _around(self) -> set[str]:
-        """The blobs known where the net is being built."""
+        """The names in use where the net is being built."""
         level = self._level
         return level.around.union(*[op.inputs for op in level.ops], *[op.outputs for op in level.ops])
 
@@ -284,7 +286,11 @@ class Construction(NetDef):
                 self._open_names.clear()
 
     def _close(
-        self, made: Sequence[Operator], levels: Sequence[Level], seen: set[str], instead_of: Sequence[Operator] = ()
+        self,
+        operators: Sequence[Operator],
+        levels: Sequence[Level],
+        seen: set[str],
+        instead_of: Sequence[Operator] = (),
     ) -> None:
         """Put the operators that a block became into the net around it.
 
@@ -294,10 +300,10 @@ class Construction(NetDef):
             instead_of: as for `_put`.
         """
         around = self._level
-        for index, op in enumerate(made, len(around.ops) - len(instead_of)):
+        for index, op in enumerate(operators, len(around.ops) - len(instead_of)):
             if op.type in NETS:
                 check_structure(op, index)
-        self._put(made, instead_of, levels)
+        self._put(operators, instead_of, levels)
         for level in levels:
             around.local.update(level.local)
             around.local.update({name: level.name for name in level.writes if name not in seen})
@@ -312,7 +318,7 @@ class Construction(NetDef):
                 raise local_blob(name, block, f"Operator #{index} {op}", index)
 
     def _local_to(self, name: str) -> str | None:
-        """The closed block that has `name` for itself, None where the name is known where the net is being built."""
+        """The closed block that has `name` for itself, None where the name is in use where the net is being built."""
         levels = [self._outermost, *self._open]
         if not any(name in level.local for level in levels):
             return None

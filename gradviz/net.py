@@ -67,7 +67,7 @@ class Net(BlockNet):
         """Append an operator; in immediate mode it runs first.
 
         Args:
-            type: operator type; a wrong one is answered with the nearest known.
+            type: operator type; a wrong one is answered with the nearest ones.
             inputs, outputs: a blob name or several.
             device: where it runs; None: on the device of the `gradviz.device` block around, else where its inputs are.
             name: free text.
@@ -169,10 +169,10 @@ class Net(BlockNet):
         def became(op: Operator, operators: Sequence[Operator]) -> None:
             calls.update({id(one): (one, self.calls.of(op) or UNKNOWN) for one in operators})
 
-        made = type(self)(self.name, without_overwriting(self.ops, draws_by_name, became))
-        made.calls, made.copies = calls, self.copies
-        made._note(made.ops, UNKNOWN)
-        return made
+        ssa = type(self)(self.name, without_overwriting(self.ops, draws_by_name, became))
+        ssa.calls, ssa.copies = calls, self.copies
+        ssa._note(ssa.ops, UNKNOWN)
+        return ssa
 
     def _check_closed(self, what: str) -> None:
         if self._open:
@@ -183,8 +183,8 @@ class Net(BlockNet):
             )
 
     def __getattr__(self, type: str) -> Callable[..., str | list[str]]:
-        known = lookup(type)
-        if known is None or type.startswith("_"):
+        operator_type = lookup(type)
+        if operator_type is None or type.startswith("_"):
             near = "" if type.startswith("_") else " ".join(similar(type))
             raise AttributeError(f"Net has no method or operator type {type!r}. {near}".strip())
 
@@ -192,17 +192,17 @@ class Net(BlockNet):
             return self.add(type, inputs, outputs, **options)
 
         add.__name__ = type
-        add.__doc__ = f"{known.doc}\n\n{known.formula}\n\nAppends the operator, like Net.add."
+        add.__doc__ = f"{operator_type.doc}\n\n{operator_type.formula}\n\nAppends the operator, like Net.add."
         return add
 
     def __dir__(self) -> Iterable[str]:
-        return {*super().__dir__(), *(known.type for known in types())}
+        return {*super().__dir__(), *(operator_type.type for operator_type in types())}
 
 
 def _check(op: Operator, index: int) -> None:
     """Raise unless `op`, and what is in its nested nets, fits the operators' types."""
-    known = lookup(op.type)
-    if known is None:
+    operator_type = lookup(op.type)
+    if operator_type is None:
         raise NetError(
             f"There is no operator type {op.type!r} (operator #{index}).",
             kind="unknown_operator",
@@ -210,8 +210,8 @@ def _check(op: Operator, index: int) -> None:
             blobs=op.outputs,
             ways_out=similar(op.type),
         )
-    check_arity(op, index, known)
-    check_names(op, index, known.args, NetError)
+    check_arity(op, index, operator_type)
+    check_names(op, index, operator_type.args, NetError)
     if op.type in NETS:
         check_structure(op, index)
         _check_nested(op, index, _check)
@@ -219,9 +219,9 @@ def _check(op: Operator, index: int) -> None:
 
 def _check_arguments(op: Operator, index: int) -> None:
     """Raise unless the types of `op`, and of what is in its nested nets, take the arguments that these carry."""
-    known = lookup(op.type)
-    if known is not None:
-        check_names(op, index, known.args, NetError)
+    operator_type = lookup(op.type)
+    if operator_type is not None:
+        check_names(op, index, operator_type.args, NetError)
     if op.type in NETS:
         _check_nested(op, index, _check_arguments)
 

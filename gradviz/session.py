@@ -60,9 +60,9 @@ class Session(Shown):
     """
 
     def __init__(
-        self, trace: Trace | None, recording: Recording | None = None, told: Sequence[Event] | None = None
+        self, trace: Trace | None, recording: Recording | None = None, events: Sequence[Event] | None = None
     ) -> None:
-        super().__init__(trace, recording, told)
+        super().__init__(trace, recording, events)
         self.id = os.urandom(4).hex()
         self.wait = Wait()
         self._part: Trace | None = None
@@ -80,10 +80,10 @@ class Session(Shown):
         Raises:
             TraceError: the file is cut off, of a newer version, or no trace.
         """
-        trace, told, ran = decode_with_events(Path(path).read_bytes())
-        if trace.events or not told:
-            return cls(trace, told=told)
-        return cls(None, unpacked_recording(trace, told, ran))
+        trace, events, ran = decode_with_events(Path(path).read_bytes())
+        if trace.events or not events:
+            return cls(trace, events=events)
+        return cls(None, unpacked_recording(trace, events, ran))
 
     def save(self, path: str | Path) -> None:
         """Write the trace document, picture included, to `path` (by custom ``*.gradviz.json``), whole or not at all.
@@ -277,7 +277,7 @@ class Session(Shown):
 
     @property
     def net(self) -> Net:
-        """The whole program as a net of its own: the forward operators, then the gradient operators made."""
+        """The whole program as a net of its own: the forward operators, then the gradient operators."""
         if self._live is not None:
             return Net(self.name, self._live.operators)
         return Net(self.name, NetDef.from_dict(self._forward).ops)
@@ -289,7 +289,7 @@ class Session(Shown):
     def graph(
         self, theme: "Theme | None" = None, *, opened: "Opened | None" = None, plumbing: bool = False
     ) -> "graphviz.Digraph":
-        """The graph at the current position: what is current, new, and not made yet.
+        """The graph at the current position: what is current, what is new, and what does not exist yet.
 
         Args:
             theme: colours and sizes; None: the light one.

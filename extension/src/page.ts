@@ -39,8 +39,8 @@ function answersOf(element: HTMLElement | null): () => Promise<Answering> {
   const packed = element?.textContent;
   element?.remove();
   const read = (): Promise<Answering> => (packed == null ? Promise.resolve(missing) : unpack(packed).then(readPageAnswers));
-  let known: Promise<Answering> | null = null;
-  return () => (known ??= read());
+  let answering: Promise<Answering> | null = null;
+  return () => (answering ??= read());
 }
 
 /** What the page holds as base64 of gzip. */

@@ -37,7 +37,7 @@ def demos_folder() -> Path:
 
 
 def copy_demos(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Copies the demos into `folder`, made where it is missing.
+    """Copies the demos into `folder`, which is created where it is missing.
 
     A file that is already there stays as it is, since its reader may have changed it.
     Returns the files copied and the files kept.

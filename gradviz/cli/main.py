@@ -45,20 +45,20 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None) -> int:
     root = parser()
-    known, rest = root.parse_known_args(argv)
-    if rest and known.command != "lab":
+    arguments, rest = root.parse_known_args(argv)
+    if rest and arguments.command != "lab":
         root.error(f"unrecognized arguments: {' '.join(rest)}")
-    known.rest = rest
+    arguments.rest = rest
     try:
-        status: int = known.function(known)
+        status: int = arguments.function(arguments)
     except KeyboardInterrupt:
-        return _ended(known.command, "interrupted", STOPPED)
+        return _ended(arguments.command, "interrupted", STOPPED)
     except GradvizError as error:
-        return _ended(known.command, str(error), STOPPED if error.kind == INTERRUPTED else REFUSED)
+        return _ended(arguments.command, str(error), STOPPED if error.kind == INTERRUPTED else REFUSED)
     except BrokenPipeError:
         raise
     except (OSError, MemoryError) as error:
-        return _ended(known.command, str(error) or "there is not enough memory for it.", REFUSED)
+        return _ended(arguments.command, str(error) or "there is not enough memory for it.", REFUSED)
     return status
 
 

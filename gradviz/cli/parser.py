@@ -37,11 +37,11 @@ def parser() -> ArgumentParser:
     def add(
         name: str, function: Callable[[Namespace], int], help: str, more: str = "", **options: Any
     ) -> ArgumentParser:
-        made = commands.add_parser(
+        command = commands.add_parser(
             name, help=help, description=f"{help[0].upper()}{help[1:]}. {more}".strip(), allow_abbrev=False, **options
         )
-        made.set_defaults(function=function)
-        return made
+        command.set_defaults(function=function)
+        return command
 
     add(
         "lab",

@@ -135,13 +135,13 @@ class _Assembly:
         for part in _parts(placed, groups):
             slot = next(self._slots)
             if isinstance(part, tuple):
-                group, held = part
-                header = [*self._group(group, held, slot)]
+                group, members = part
+                header = [*self._group(group, members, slot)]
                 nodes += header
                 if self.apart is not None:
-                    self._put_apart(group, home, header, held, flowing)
+                    self._put_apart(group, home, header, members, flowing)
                 elif group.id in self._opened:
-                    clusters.append(self._opened_group(group, held, slot, flowing, depth + 1))
+                    clusters.append(self._opened_group(group, members, slot, flowing, depth + 1))
                 continue
             nodes += [self._node(line, slot) for line in part]
             opening = next((line for line in part if line.id in self._opened and line.id in self._nesting.shown), None)
@@ -171,25 +171,25 @@ class _Assembly:
         return f"{subnet.argument} · {subnet.name}" if subnet.name else subnet.argument
 
     def _opened_group(
-        self, group: Group, held: Sequence[Row], slot: int, flowing: Mapping[str, Sequence[Stretch]], depth: int
+        self, group: Group, members: Sequence[Row], slot: int, flowing: Mapping[str, Sequence[Stretch]], depth: int
     ) -> Cluster:
-        inner = self._level(group.id, flowing.get(group.id, ()), held, group.inside, flowing, depth)
-        return Cluster(group.id, depth, slot, (Section(group.id, _range(held), False, inner),))
+        inner = self._level(group.id, flowing.get(group.id, ()), members, group.inside, flowing, depth)
+        return Cluster(group.id, depth, slot, (Section(group.id, _range(members), False, inner),))
 
     def _put_apart(
         self,
         group: Group,
         home: str,
         header: Sequence[Node],
-        held: Sequence[Row],
+        members: Sequence[Row],
         flowing: Mapping[str, Sequence[Stretch]],
     ) -> None:
         """What a group shows as a view of its own, in which it is open."""
         assert self.apart is not None
-        own = [line.id for part in _parts(held, group.inside) if not isinstance(part, tuple) for line in part]
+        own = [line.id for part in _parts(members, group.inside) if not isinstance(part, tuple) for line in part]
         place = len(self.apart)
         around_it, self._slots = self._slots, count(1)
-        cluster = self._opened_group(group, held, 0, flowing, 1)
+        cluster = self._opened_group(group, members, 0, flowing, 1)
         self._slots = around_it
         view = View(tuple(replace(node, slot=0, fold="open") for node in header), (), (cluster,))
         around = None if home in self._nesting.nets else home
@@ -208,10 +208,12 @@ class _Assembly:
             for at in {stretch.source, stretch.target} & lanes.keys():
                 maker = self._maker(stretch)
                 if maker is not None:
-                    served[at] = min(served.get(at, maker), maker, key=_made)
+                    served[at] = min(served.get(at, maker), maker, key=_exists_from)
         slot = next(self._slots) if served else 0
         return [
-            Node(id, "port", lane == "forward", "", "", None, slot, _made(served[id]), None, serves=served[id].id)
+            Node(
+                id, "port", lane == "forward", "", "", None, slot, _exists_from(served[id]), None, serves=served[id].id
+            )
             for id, lane in lanes.items()
             if id in served
         ]
@@ -219,23 +221,25 @@ class _Assembly:
     def _maker(self, stretch: Stretch) -> Line | None:
         """The line that comes last of those between which something flows: since then it does."""
         ends = [self._lines[end] for end in (stretch.begin, stretch.end) if end in self._lines]
-        return max(ends, key=_made, default=None)
+        return max(ends, key=_exists_from, default=None)
 
-    def _group(self, group: Group, held: Sequence[Row], slot: int) -> Iterator[Node]:
+    def _group(self, group: Group, members: Sequence[Row], slot: int) -> Iterator[Node]:
         """The nodes of a group, one in each lane where it holds something."""
         fold: Fold = "open" if self.apart is None and group.id in self._opened else "closed"
-        lines = [line for _, row in held for line in row]
+        lines = [line for _, row in members for line in row]
         forward = frozenset(line.id for line in lines if line.role == "forward")
         many = f"{sum(line.many for line in lines if line.role == 'forward')} operators"
         title = group.title if self._nesting.obstacles.isdisjoint(forward) else f"{CROSS} {group.title}"
-        yield Node(group.id, "group", True, title, f"{_range(held)} · {many}", None, slot, 0, None, fold, holds=forward)
+        yield Node(
+            group.id, "group", True, title, f"{_range(members)} · {many}", None, slot, 0, None, fold, holds=forward
+        )
         backward = [line for line in lines if line.role != "forward"]
         if backward:
-            mades = tuple(sorted(line.made for line in backward))
-            title, made = f"∂ {group.title}", f"{sum(line.many for line in backward)} made"
+            lines_from = tuple(sorted(line.made for line in backward))
+            title, detail = f"∂ {group.title}", f"{sum(line.many for line in backward)} made"
             yield Node(
-                gradients(group.id), "group", False, title, made, None, slot, mades[0], None, fold,
-                holds=frozenset(line.id for line in backward), mades=mades,
+                gradients(group.id), "group", False, title, detail, None, slot, lines_from[0], None, fold,
+                holds=frozenset(line.id for line in backward), lines_from=lines_from,
             )  # fmt: skip
 
     def _node(self, line: Line, slot: int) -> Node:
@@ -264,8 +268,8 @@ class _Assembly:
         if line.id in self._nesting.opener:
             fold = "open" if self._nesting.opener[line.id] in self._opened else "closed"
         return Node(
-            line.id, line.role, line.role == "forward", title, detail.strip(), of, slot, _made(line), line.ran, fold,
-            is_on_gpu=is_on_gpu,
+            line.id, line.role, line.role == "forward", title, detail.strip(), of, slot, _exists_from(line), line.ran,
+            fold, is_on_gpu=is_on_gpu,
         )  # fmt: skip
 
     def _connect(self, flowing: Iterable[Stretch], nodes: Iterable[Node], filled: set[int]) -> Iterator[Edge]:
@@ -283,15 +287,15 @@ class _Assembly:
             a, b = by_id[source], by_id[target]
             skips = kind != "saved" and abs(rank[a.is_forward][a.slot] - rank[b.is_forward][b.slot]) > 1
             carried = a.role == "port" == b.role
-            first = min(filter(None, map(self._maker, stretches)), key=_made, default=None)
+            first = min(filter(None, map(self._maker, stretches)), key=_exists_from, default=None)
             blobs = [stretch.blob for stretch in stretches]
             names = [self._nesting.words.get(blob) or short(blob) for blob in blobs]
             of_group = any(stretch.source != stretch.begin or stretch.target != stretch.end for stretch in stretches)
             yield Edge(
                 next(self._edges), kind, source, target, tuple(dict.fromkeys(blobs) if of_group else blobs),
                 tuple(dict.fromkeys(names) if of_group else names),
-                max(a.made, b.made) if first is None else _made(first), a.slot - b.slot, skips or carried, carried,
-                first.id if of_group and first is not None else "",
+                max(a.exists_from, b.exists_from) if first is None else _exists_from(first), a.slot - b.slot,
+                skips or carried, carried, first.id if of_group and first is not None else "",
             )  # fmt: skip
 
 
@@ -309,13 +313,13 @@ def _parts(placed: Sequence[Row], groups: Sequence[Group]) -> Iterator[Sequence[
     yield from (lines for _, lines in placed[at:])
 
 
-def _range(held: Sequence[Row]) -> str:
+def _range(members: Sequence[Row]) -> str:
     """Which operators these are, of a net that has them."""
-    forward = [line for _, lines in held for line in lines if line.role == "forward"]
+    forward = [line for _, lines in members for line in lines if line.role == "forward"]
     return f"#{forward[0].number} – #{forward[-1].number + forward[-1].many - 1}"
 
 
-def _made(line: Line) -> int:
+def _exists_from(line: Line) -> int:
     """The net is there before anything happens to it."""
     return 0 if line.role == "forward" else line.made
 
@@ -337,8 +341,8 @@ def rows(program: Program, flows: Sequence[Flow]) -> list[tuple[int, list[Line]]
     last = len(program.forward) - 1
     for order, line in enumerate(program.backward):
         if line.role == "seed":
-            known = (anchors[reader] for reader in readers.get(line.id, ()) if reader in anchors)
-            above = max(known, default=(last, 0))
+            of_readers = (anchors[reader] for reader in readers.get(line.id, ()) if reader in anchors)
+            above = max(of_readers, default=(last, 0))
             anchors[line.id] = (above[0], -0.5 if above[1] < 0 else 1, order)
     found: dict[Anchor, list[Line]] = {anchor: [] for anchor in sorted(set(anchors.values()))}
     for line in (*program.forward, *program.backward):
@@ -365,7 +369,7 @@ def _anchor_gradients(program: Program, anchors: dict[str, Anchor]) -> None:
 
 
 def _anchor_sums(program: Program, anchors: dict[str, Anchor], sources: dict[str, list[str]]) -> None:
-    """What adds, merges or hands over gradients stands above what made the first of them."""
+    """What adds, merges or hands over gradients stands above the maker of the first of them."""
     places = program.places()
     first_reader = {blob: index for index, line in reversed([*enumerate(program.forward)]) for blob in line.inputs}
     merged = program.merged()

@@ -116,7 +116,7 @@ def digraph(
     """The gradient graph of `trace` as a graph of the graphviz package, which a notebook shows without a `dot` program.
 
     Args:
-        position: shows how far things are; None shows everything made and nothing marked.
+        position: shows how far things are; None shows everything, as at the end, and nothing marked.
         opened: the operators whose nested nets are shown, as clusters: the ids of their lines (`"f3"`, `"s1.f0"`) or of
             the nets (`"s1"`), with all around them, or `"all"`; and so the groups of a large net (`"g3"`, `"s1.g0"`).
             None: the nets that the position is in.

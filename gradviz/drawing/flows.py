@@ -1,4 +1,4 @@
-"""What flows where: every reading of a blob that another line of the same net made, and what crosses its border.
+"""What flows where: every reading of a blob that another line of the same net wrote, and what crosses its border.
 
 An edge runs from the maker of a blob to its reader. A gradient that passes through an operator unchanged runs through
 the node that says so, although the document names the same blob before and behind it.
@@ -123,7 +123,7 @@ def flows(program: Program) -> Flows:
     """The readings of blobs in a net, in the order of its lines."""
     maker = {blob: line.id for line in program.forward for blob in line.outputs}
     source_of = _GradientSources(program)
-    found = Flows([], {"forward": [], "backward": []}, {"forward": maker, "backward": source_of.made})
+    found = Flows([], {"forward": [], "backward": []}, {"forward": maker, "backward": source_of.makers})
     for line in program.forward:
         for blob in line.inputs:
             if blob in maker:
@@ -162,7 +162,7 @@ class _GradientSources:
     def __init__(self, program: Program) -> None:
         self._forward = {line.number: line for line in program.forward}
         self._prefix = program.prefix
-        self.made = {blob: line.id for line in program.backward if line.role != "passed" for blob in line.outputs}
+        self.makers = {blob: line.id for line in program.backward if line.role != "passed" for blob in line.outputs}
         self._passing: dict[tuple[str, str], str] = {
             (gradient, blob): line.id
             for line in program.backward
@@ -188,22 +188,22 @@ class _GradientSources:
             passing = self._passing.get((gradient, blob))
             if passing is not None and passing != reader:
                 return passing
-        return self.made.get(gradient)
+        return self.makers.get(gradient)
 
     def _into_sum(self, line: Line) -> list[tuple[str, str | None]]:
         """A sum can receive one gradient on several ways: the ledger tells through which operators."""
         ledger = next((self._ledger_of[total] for total in line.outputs if total in self._ledger_of), None)
         if ledger is None:
-            return [(gradient, self.made.get(gradient)) for gradient in line.inputs]
+            return [(gradient, self.makers.get(gradient)) for gradient in line.inputs]
         ways: dict[str, list[str]] = {}
         for contribution in ledger.contributions:
             is_passed = contribution.how == "passed" and contribution.of is not None
-            way = f"{self._prefix}p{contribution.of}" if is_passed else self.made.get(contribution.gradient, "")
+            way = f"{self._prefix}p{contribution.of}" if is_passed else self.makers.get(contribution.gradient, "")
             ways.setdefault(contribution.gradient, []).append(way)
         sources = []
         for gradient in line.inputs:
             left = ways.get(gradient)
-            sources.append((gradient, left.pop(0) or None if left else self.made.get(gradient)))
+            sources.append((gradient, left.pop(0) or None if left else self.makers.get(gradient)))
         return sources
 
 
@@ -331,12 +331,12 @@ def _shared(a: Holders, b: Holders) -> int:
     return next(depth for depth, pair in enumerate(zip_longest(a, b)) if pair[0] != pair[1])
 
 
-def _level(found: dict[str, list[Stretch]], held_in: Holders, depth: int) -> list[Stretch]:
-    return found.setdefault(held_in[depth - 1] if depth else "", [])
+def _level(found: dict[str, list[Stretch]], holders: Holders, depth: int) -> list[Stretch]:
+    return found.setdefault(holders[depth - 1] if depth else "", [])
 
 
-def _end(line: str, held_in: Holders, depth: int, lane: Lane) -> str:
+def _end(line: str, holders: Holders, depth: int, lane: Lane) -> str:
     """What stands for a line on a level: itself, or the group that holds it."""
-    if depth >= len(held_in):
+    if depth >= len(holders):
         return line
-    return gradients(held_in[depth]) if lane == "backward" else held_in[depth]
+    return gradients(holders[depth]) if lane == "backward" else holders[depth]

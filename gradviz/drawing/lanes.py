@@ -246,8 +246,8 @@ class _Lanes:
         """
         self.clock.tick()
         theme = self.theme
-        # On a shared trunk, what is made lies over what is not made yet, at every position.
-        edges = sorted(drawn.edges, key=lambda edge: -edge.made)
+        # On a shared trunk, what exists lies over what does not exist yet, at every position.
+        edges = sorted(drawn.edges, key=lambda edge: -edge.exists_from)
         behind = {edge.number for edge in edges if edge.kind == "saved" and edge.rise}
         yield from self._edges(edge for edge in edges if edge.number in behind)
         if any(node.role == "group" for node in drawn.nodes):

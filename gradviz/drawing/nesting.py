@@ -6,7 +6,7 @@ no level shows more than MOST_CHILDREN things:
 1. Operators whose names share a scope ("encoder/layer1/fc") or a module ("layer1.0.conv1") make a group, scopes in
    scopes groups in groups.
 2. On a level that is still too long, blocks of types that repeat ("FC, Relu, FC, Relu, ...") make one: for each period
-   up to LONGEST_BLOCK the types are held against themselves, shifted by it, which is O(n · LONGEST_BLOCK) in a few
+   up to LONGEST_BLOCK the types are compared with themselves, shifted by it, which is O(n · LONGEST_BLOCK) in a few
    array operations each. The stretch that covers most is taken first, of equal ones that of the shorter block.
 3. What is still too long is cut into pieces of equal length.
 """
@@ -38,7 +38,7 @@ LONGEST_BLOCK = 256
 SHORTEST_GROUP = 4
 """Operators of a block that gets a group of its own."""
 MOST_SCOPES = 8
-"""Scopes within scopes that are told apart."""
+"""Scopes within scopes that get groups of their own."""
 MAX_GROUP_TITLE = 26
 """Characters, as one node of the picture has room for."""
 
@@ -145,11 +145,11 @@ def _scoped(
     """The items of a scope that lies in `depth` others."""
     items: list[_Item] = []
     for scope, run in groupby(leaves, lambda leaf: scopes[leaf.first][depth : depth + 1]):
-        held = list(run)
-        if scope and len(held) > 1:
-            items.append(_group(scope[0] or "/", _scoped(held, scopes, depth + 1, symbols), symbols, is_scope=True))
+        members = list(run)
+        if scope and len(members) > 1:
+            items.append(_group(scope[0] or "/", _scoped(members, scopes, depth + 1, symbols), symbols, is_scope=True))
         else:
-            items += held
+            items += members
     return _shortened(items, symbols)
 
 

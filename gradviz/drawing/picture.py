@@ -151,8 +151,8 @@ class _Instance:
 def clean(source: str) -> Element:
     """The tree of an SVG picture with nothing but plain shapes, text, ids and classes in it.
 
-    Whatever could load, link, style or execute is dropped, also what is not known. Raises DrawingError where `source`
-    is no SVG.
+    Whatever could load, link, style or execute is dropped, and all that is not on the lists here. Raises DrawingError
+    where `source` is no SVG.
     """
     start = source.find("<svg")
     if start < 0:
@@ -169,7 +169,7 @@ def dressed(
 ) -> str:
     """A picture that Graphviz laid out, cleaned, with its fonts, crisp boxes, bars and tool tips.
 
-    `titles` tells by id what a node or edge is called; one that is not told gets no title. Without a `background` it is
+    `titles` are those of nodes and edges, by id; another one gets none. Without a `background` it is
     transparent. Raises DrawingError where `source` is no SVG.
     """
     picture = clean(source)

@@ -7,7 +7,7 @@ It is folded into what it serves, one table for all of it:
 * the Do in which a branch or the body of a loop runs, and all that stands beside it, into the If or the While: the net
   of the Do is shown as its branch or body;
 * what prepares the gradients that a control operator gets, copies of shared ones too, into its gradient operator;
-* a handover into what made the gradient that it hands over, or into the operator that runs its net backward.
+* a handover into the maker of the gradient that it hands over, or into the operator that runs its net backward.
 
 Nets that are drawn in groups are drawn with their plumbing: a group counts operators as the net does.
 """

@@ -65,7 +65,7 @@ def render(
     seconds_for_lanes: float = SECONDS_FOR_LANES,
     progress: Progress | None = None,
 ) -> Graph:
-    """What fills `trace.graph`: everything made, nothing marked; a front end marks it by ids and classes.
+    """What fills `trace.graph`: everything, with nothing marked; a front end marks it by ids and classes.
 
     Nets of more than a few hundred nodes are drawn in groups. Omitted, with the reason, where a page could not show it,
     beyond MAX_IN_DOCUMENT operators, and where plain lanes are not laid out in time. Graphviz has `seconds`; where it
@@ -204,8 +204,8 @@ def _titles(trace: Trace, drawn: View) -> Iterable[tuple[str, str]]:
     for net in programs(trace).values():
         for line in (*net.forward, *net.backward):
             names[line.id] = _name(line)
-            made = f"{names[line.id]}: {', '.join(line.outputs)} from {', '.join(line.inputs)}"
-            yield f"node-{line.id}", fit(made, MAX_TIP)
+            title = f"{names[line.id]}: {', '.join(line.outputs)} from {', '.join(line.inputs)}"
+            yield f"node-{line.id}", fit(title, MAX_TIP)
     for node in drawn.all_nodes():
         if node.role == "group":
             names[node.id] = node.title
@@ -281,8 +281,8 @@ class _Words:
         self._edges = 0
 
     def view(self, drawn: View) -> View:
-        # In the order in which they are written, which may not depend on when they are made.
-        edges = sorted(drawn.edges, key=lambda edge: -edge.made)
+        # In the order in which they are written, which may not depend on since when they exist.
+        edges = sorted(drawn.edges, key=lambda edge: -edge.exists_from)
         return View(
             tuple(map(self._node, drawn.nodes)),
             tuple(map(self._edge, edges)),
@@ -296,7 +296,7 @@ class _Words:
             id=self._ids[node.id],
             title=self._text(node.title, MAX_TITLE),
             detail=self._text(node.detail, len(node.detail)),
-            of=None, made=0, ran=None, holds=frozenset(), mades=(),
+            of=None, exists_from=0, ran=None, holds=frozenset(), lines_from=(),
             serves=self._say(node.serves) if node.serves else "",
         )  # fmt: skip
 
@@ -309,7 +309,7 @@ class _Words:
             target=self._ids[edge.target],
             blobs=(),
             names=self._names(edge.names) if edge.kind != "saved" else (),
-            made=0,
+            exists_from=0,
             serves=self._say(edge.serves) if edge.serves else "",
         )
 

@@ -44,13 +44,13 @@ class Theme:
     current_fill: str = "#e6f2fb"
     """Inside of the forward operator visited."""
     new_fill: str = "#fff4e5"
-    """Inside of what was just made."""
+    """Inside of what is new."""
     gpu_fill: str = "#e2f2ea"
     """Inside of what runs on a GPU."""
     frame: str = "#c3cad2"
     """Pen around what is open."""
     future: str = "#aab2bb"
-    """Pen of what is not made yet; dashes say the same without colour."""
+    """Pen of what does not exist yet; dashes say the same without colour."""
     future_text: str = "#666f79"
 
     pen: float = 1.4
@@ -159,7 +159,7 @@ class DrawingError(GradvizError):
 
 
 class Clock:
-    """Runs from when it is made.
+    """Runs from its construction on.
 
     Args:
         seconds: how long all may take.

@@ -30,7 +30,7 @@ NODE_PADDING = 20.0
 
 DETAIL_PADDING = 8.0
 
-NOT_MADE = ", not made yet"
+NOT_YET = ", not made yet"
 
 FOLD_ROOM = 28.0
 """For the mark of an operator that can open, and as much on the other side."""
@@ -45,12 +45,12 @@ class Node(msgspec.Struct, frozen=True, gc=False):
         title, detail: the two lines of text.
         of: the forward operator it belongs to; its own index for a forward operator; None for a group.
         slot: height, counted from the top; nodes of one row share it.
-        made: exists from this position on.
+        exists_from: since which position it is there.
         ran: position after its run; None: never.
         fold: for an operator with nested nets and for a group, whether they are shown below it.
         serves: for a port, the line that makes it exist.
         holds: for a group, the ids of all lines in it, of its own lane.
-        mades: for a group of gradient operators, since when each of them exists, in rising order.
+        lines_from: for a group of gradient operators, since when each of them exists, in rising order.
         is_on_gpu: whether it says that it runs on one; which one stands in `detail`.
     """
 
@@ -61,12 +61,12 @@ class Node(msgspec.Struct, frozen=True, gc=False):
     detail: str
     of: int | None
     slot: int
-    made: int
+    exists_from: int
     ran: int | None
     fold: Fold | None = None
     serves: str = ""
     holds: frozenset[str] = frozenset()
-    mades: tuple[int, ...] = ()
+    lines_from: tuple[int, ...] = ()
     is_on_gpu: bool = False
 
 
@@ -77,7 +77,7 @@ class Edge(msgspec.Struct, frozen=True, gc=False):
         number: counts the edges from 0, through all nets.
         blobs: the versions that flow; twice where they are read twice. For saved values: what the gradient reads.
         names: what people read of each of them, in words where it has a name that the pass made up.
-        made: exists from this position on: both ends do.
+        exists_from: since which position it is there: since both ends are.
         rise: slots that it goes up; negative where it goes down.
         skips: passes nodes of its own lane, so that it has to go around them.
         carried: goes back from the end of a loop's net to its beginning.
@@ -90,7 +90,7 @@ class Edge(msgspec.Struct, frozen=True, gc=False):
     target: str
     blobs: tuple[str, ...]
     names: tuple[str, ...]
-    made: int
+    exists_from: int
     rise: int
     skips: bool
     carried: bool
@@ -183,7 +183,7 @@ class Cluster(msgspec.Struct, frozen=True):
 def node_class(node: Node) -> str:
     """The classes of a node, but for the word `node` itself."""
     if node.role == "port":
-        return f"port {'forward' if node.is_forward else 'backward'} made-{node.made} to-{node.serves}"
+        return f"port {'forward' if node.is_forward else 'backward'} made-{node.exists_from} to-{node.serves}"
     if node.role == "group":
         return f"group {'forward' if node.is_forward else 'gradient'}"
     return f"{node.role} gpu" if node.is_on_gpu else node.role
@@ -193,7 +193,7 @@ def edge_class(edge: Edge) -> str:
     """The classes of an edge, but for the word `edge` itself: its kind, when it exists, and its two ends."""
     kind = f"{edge.kind} carried" if edge.carried else edge.kind
     serves = f" by-{edge.serves}" if edge.serves else ""
-    return f"{kind} made-{edge.made} from-{edge.source} to-{edge.target}{serves}"
+    return f"{kind} made-{edge.exists_from} from-{edge.source} to-{edge.target}{serves}"
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ class State:
         position: events that have happened; None: the end of the recording, with no event marked.
         current: id of the forward operator visited, or None.
         net: id of the nested net that the position is in, or None.
-        new: ids of the lines that the current event made, changed or ran.
+        new: ids of the lines that the current event brought, changed or ran.
         accumulates: whether the current event adds gradients or merges their rows.
         obstacles: ids of the lines that are at fault that nothing is run, or that it stops here.
     """
@@ -217,11 +217,11 @@ class State:
     obstacles: frozenset[str] = frozenset()
 
     def is_future(self, thing: Node | Edge) -> bool:
-        """Whether `thing` is not made yet."""
-        return self.position is not None and thing.made > self.position
+        """Whether `thing` does not exist yet."""
+        return self.position is not None and thing.exists_from > self.position
 
     def is_new(self, node: Node) -> bool:
-        """Whether the current event made, changed or ran it, or something in it."""
+        """Whether the current event brought, changed or ran it, or something in it."""
         return node.id in self.new or not self.new.isdisjoint(node.holds)
 
     def is_current(self, node: Node) -> bool:
@@ -271,7 +271,7 @@ class Look:
 
 
 def node_look(node: Node, state: State, theme: Theme) -> Look:
-    """Blue fill: visited; orange fill: just made, or purple outline: just added; pale and dashed: not made yet.
+    """Blue fill: visited; orange fill: new, or purple outline: just added; pale and dashed: to come.
 
     Green fill: on a GPU.
 
@@ -315,17 +315,17 @@ def node_text(node: Node, state: State) -> tuple[str, str]:
     if node.role == "group":
         return title, _group_detail(node, state)
     if detail and state.is_future(node):
-        detail += NOT_MADE
+        detail += NOT_YET
     return title, detail
 
 
 def _group_detail(node: Node, state: State) -> str:
-    """Where we are, if that is in the group; else which operators it has, or how many of them are made."""
+    """Where we are, if that is in the group; else which operators it has, or how many of them exist."""
     here = state.new & node.holds or node.holds & {state.current}
     if here and node.is_forward:
         return f"here: #{min(here).rpartition('.')[2][1:]}"
-    made = len(node.mades) if state.position is None else bisect_right(node.mades, state.position)
-    progress = f"{made} of {len(node.mades)} made" if made < len(node.mades) else node.detail
+    count = len(node.lines_from) if state.position is None else bisect_right(node.lines_from, state.position)
+    progress = f"{count} of {len(node.lines_from)} made" if count < len(node.lines_from) else node.detail
     return f"here · {progress}" if here else progress
 
 
@@ -335,7 +335,7 @@ def node_size(node: Node, theme: Theme) -> tuple[float, float]:
         return 2 * theme.sum_radius, 2 * theme.sum_radius
     if node.role == "port":
         return theme.port_width, theme.port_height
-    detail = node.detail if node.is_forward or node.role == "group" else node.detail + NOT_MADE
+    detail = node.detail if node.is_forward or node.role == "group" else node.detail + NOT_YET
     width = max(
         title_width(fit(node.title, MAX_TITLE), theme.title_size) + NODE_PADDING,
         label_width([detail], theme.detail_size) + DETAIL_PADDING,

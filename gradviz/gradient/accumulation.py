@@ -47,7 +47,7 @@ class Generator(msgspec.Struct, gc=False):
         how: written by operators, passed through, a seed of ones, or given.
         index: the forward operator it came through; None for seeds.
         steps: the steps that write it, or a slice's values.
-        device: where it is made.
+        device: where it is computed.
         index_steps: the steps that write a slice's indices.
     """
 
@@ -93,20 +93,20 @@ class Tracked(BlobVersion, eq=False, gc=False):
     gradient: Gradient | None = None
 
     def use(self, index: int) -> None:
-        """Operator `index` reads it; operators are told in order."""
+        """Operator `index` reads it; this is called in the order of the operators."""
         if not self.uses:
             self.first_use = index
         self.uses += 1
 
     def receive(self, generator: Generator) -> None:
         """One more gradient has arrived."""
-        known = self.generators
-        if not known:
+        generators = self.generators
+        if not generators:
             self.generators = (generator,)  # most have one: a tuple is smaller
-        elif type(known) is list:
-            known.append(generator)
+        elif type(generators) is list:
+            generators.append(generator)
         else:
-            self.generators = [*known, generator]
+            self.generators = [*generators, generator]
 
 
 class Holder(msgspec.Struct, frozen=True, gc=False):
@@ -199,10 +199,9 @@ class GradientNames:
 
     def always(self, name: str) -> str:
         """What `name` was taken as when it was asked for first."""
-        known = self._called.get(name)
-        if known is None:
-            known = self._called[name] = self.take(name)
-        return known
+        if name not in self._called:
+            self._called[name] = self.take(name)
+        return self._called[name]
 
     def of_sum(self, blob: str) -> str:
         """The name of the sum of the gradients of `blob`."""
@@ -298,20 +297,20 @@ def _dense_sum(of: Tracked, generators: Sequence[Generator], operators: list[Ope
 def _name_of_sum(of: Tracked, first: Generator | None, generators: Sequence[Generator], names: GradientNames) -> str:
     """The name of the `first` gradient that an operator wrote, unless one that was passed through has it too."""
     total = str(first.gradient) if first else gradient_name(of.name)
-    is_held = any(generator.gradient == total and not generator.steps for generator in generators)
-    return names.fresh(total) if is_held or not (first or names.writable(total, of)) else total
+    is_passed_on = any(generator.gradient == total and not generator.steps for generator in generators)
+    return names.fresh(total) if is_passed_on or not (first or names.writable(total, of)) else total
 
 
 def _sparse_sum(of: Tracked, generators: Sequence[Generator], operators: list[Operator], names: GradientNames) -> Total:
     base = _base_name(of.name, generators[0])
     renames = _split_halves(generators, operators, names)
-    made, totals = [], []
+    concats, totals = [], []
     for half in ("indices", "values"):
         total = names.free(f"{base}_{half}_concat")
         totals.append(total)
         parts = [getattr(generator.gradient, half) for generator in generators]
-        made.append(Operator("Concat", parts, [total, f"{total}_split"], {"axis": 0}))
-    return Total(made, renames, GradientSlice(*totals))
+        concats.append(Operator("Concat", parts, [total, f"{total}_split"], {"axis": 0}))
+    return Total(concats, renames, GradientSlice(*totals))
 
 
 def _mixed_sum(of: Tracked, operators: list[Operator], names: GradientNames) -> Total:
@@ -320,12 +319,14 @@ def _mixed_sum(of: Tracked, operators: list[Operator], names: GradientNames) -> 
     renames = _split_halves(sparse, operators, names) if len(sparse) > 1 else []
     total = _dense_sum(of, dense, operators, names)
     shape_like = str(dense[0].gradient)
-    made = []
+    scatter_adds = []
     for number, generator in enumerate(sparse):
         name = names.free(f"{gradient_name(of.name)}_dense_{number}")
-        made.append(densified(generator.gradient, shape_like, name))
-    terms = [*total.operators[0].inputs, *(op.outputs[0] for op in made)]
-    return Total([*made, Operator("Sum", terms, total.operators[0].outputs)], renames + total.renames, total.gradient)
+        scatter_adds.append(densified(generator.gradient, shape_like, name))
+    terms = [*total.operators[0].inputs, *(op.outputs[0] for op in scatter_adds)]
+    return Total(
+        [*scatter_adds, Operator("Sum", terms, total.operators[0].outputs)], renames + total.renames, total.gradient
+    )
 
 
 def densified(gradient: Gradient, shape_like: str, name: str, device: Device | None = None) -> Operator:

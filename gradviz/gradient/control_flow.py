@@ -60,23 +60,23 @@ def do_gradient(op: Operator, g_output: Gradients, nesting: Nesting | None = Non
     arriving = {do.inner[blob]: str(g) for blob, g in zip(do.outputs, gradients, strict=False) if g is not None}
     ir = nesting.adopt(attempt_do(nesting, do, arriving))
     check_reuse(op, nesting, do, ir)
-    made = list(ir.gradient_ops)
+    operators = list(ir.gradient_ops)
     results: dict[str, str] = {}
     for blob in nesting.read:
         inner = do.inner.get(blob, "")
         gradient = gradient_at_start(ir, inner)
         if gradient is not None:
-            made.append(as_dense(gradient, ir.name_of(inner), inner + INNER_RESULT))
+            operators.append(as_dense(gradient, ir.name_of(inner), inner + INNER_RESULT))
             results[blob] = nesting.result_name(blob, arriving.values())
     g_input: Gradients = [results.get(blob) for blob in nesting.read]
     for blob in nesting.zeroed():
-        made.append(zeros_like(ir.name_of(do.inner[blob]), do.inner[blob] + INNER_RESULT))
+        operators.append(zeros_like(ir.name_of(do.inner[blob]), do.inner[blob] + INNER_RESULT))
         results[blob] = nesting.zeros_name(blob)
     if not results:
         return [], g_input
     bound_out = {do.inner[blob] + INNER_RESULT: result for blob, result in results.items()}
     bound_in = {inner + INNER_GRADIENT: gradient for inner, gradient in arriving.items()}
-    net = NetDef(f"{do.net.name}_grad", made)
+    net = NetDef(f"{do.net.name}_grad", operators)
     return [*copies, gradient_do(do, net, bound_in, bound_out, nesting.still_holds, op.device)], g_input
 
 
@@ -97,12 +97,12 @@ def if_gradient(op: Operator, g_output: Gradients, nesting: Nesting | None = Non
     g_input = [results.get(blob) for blob in nesting.read]
     if not wanted:
         return [], g_input
-    made = [branch.net(results) for branch in branches]
+    grad_nets = [branch.net(results) for branch in branches]
     condition = nesting.name_before(op.inputs[0])
-    reads = [name for net in made for name in reads_from_outside(net.ops, shapes=nesting.lists_shapes)]
+    reads = [name for net in grad_nets for name in reads_from_outside(net.ops, shapes=nesting.lists_shapes)]
     inputs = list(dict.fromkeys([condition, *reads]))
-    outputs = list(dict.fromkeys(name for net in made for nested in net.ops for name in nested.outputs))
-    args = {"then_net": made[0], "else_net": made[1]}
+    outputs = list(dict.fromkeys(name for net in grad_nets for nested in net.ops for name in nested.outputs))
+    args = {"then_net": grad_nets[0], "else_net": grad_nets[1]}
     return [*copies, Operator("If", inputs, outputs, args, op.device, is_gradient=True)], g_input
 
 
@@ -290,16 +290,16 @@ def _carry(ir: IR, do: Do, active: Sequence[str], nesting: Nesting) -> list[Oper
 
 def _add_up(ir: IR, do: Do, summed: Sequence[str]) -> list[Operator]:
     """Add the gradients of an iteration to the sums over those after it."""
-    made = []
+    operators = []
     for blob in summed:
         inner = do.inner[blob]
         gradient, total = gradient_at_start(ir, inner), inner + RUNNING_SUM
         assert gradient is not None
         if not isinstance(gradient, str):
-            made.append(densified(gradient, ir.name_of(inner), inner + INNER_RESULT))
+            operators.append(densified(gradient, ir.name_of(inner), inner + INNER_RESULT))
             gradient = inner + INNER_RESULT
-        made.append(Operator("Sum", [total, gradient], [total]))
-    return made
+        operators.append(Operator("Sum", [total, gradient], [total]))
+    return operators
 
 
 def written_by_condition(op: Operator) -> list[str]:

@@ -44,7 +44,7 @@ class ForwardProgram:
         blobs: name -> its versions, each with its readers, the gradients that have arrived, and their sum so far.
         assumed: blobs that count as there from the start, for an operator may leave them as they are, and may not be.
         around: where it stands.
-        gradient_ops: the gradient operators made so far.
+        gradient_ops: the gradient operators so far.
         path: the way to its net; empty for the outermost one.
         left_on: scope -> the first operator that leaves workspaces on it which the backward pass does not take.
 
@@ -74,8 +74,8 @@ class ForwardProgram:
         index = len(self.ssa)
         if len(op.outputs) > 1 and len(set(op.outputs)) != len(op.outputs):
             raise duplicate_output(op, index)
-        if op.args and (known := lookup(op.type)):
-            check_names(op, index, known.args, GradientError)
+        if op.args and (operator_type := lookup(op.type)):
+            check_names(op, index, operator_type.args, GradientError)
         kept = []
         if op.type in NETS:
             if not self.around.path:
@@ -150,22 +150,22 @@ class ForwardProgram:
 
     def is_from_outside(self, blob: str) -> bool:
         """Whether the first version of `blob` was there before the first operator."""
-        return blob not in self._made
+        return blob not in self._from_inside
 
     @cached_property
-    def _made(self) -> set[str]:
+    def _from_inside(self) -> set[str]:
         """The blobs whose first version an operator wrote; asked for when the program is whole."""
         return {blob.name for ssa in self.ssa for blob in ssa.writes if blob.version == 0}
 
     def _check_inputs(
         self, index: int, operators: Sequence[Operator], g_output: Sequence[Gradient | None]
     ) -> list[InputChecked]:
-        made: list[str] = []
+        rule_outputs: list[str] = []
         checks = []
         for position, op in enumerate(operators, len(self.gradient_ops)):
-            checked = [self.check_gradient_operator_input(name, g_output, index, made) for name in op.inputs]
+            checked = [self.check_gradient_operator_input(name, g_output, index, rule_outputs) for name in op.inputs]
             checks.append(InputChecked(index, position, checked, path=self.path))
-            made += op.outputs
+            rule_outputs += op.outputs
         return checks
 
     def check_gradient_operator_input(
@@ -242,17 +242,17 @@ class ForwardProgram:
         name = scope.name
         if (later := self.left_on.get(name, index)) > index:
             raise shared_scope(self.ssa[index].op, index, name, later, self.ssa[later].op)
-        if self._latest_made.get(name, 0) > scope.version:
+        if self._latest_versions.get(name, 0) > scope.version:
             raise version_overwritten(self.ssa, index, source, scope, self.blobs[name][-1])
 
     @cached_property
-    def _latest_made(self) -> dict[str, int]:
+    def _latest_versions(self) -> dict[str, int]:
         """Name -> its latest version that is no stack of workspaces on which one more was put."""
-        made: dict[str, int] = {}
+        versions: dict[str, int] = {}
         for ssa in self.ssa:
             stacks = scopes_of(ssa.op) if ssa.op.type in NETS else ()
-            made.update((blob.name, blob.version) for blob in ssa.writes if blob.name not in stacks)
-        return made
+            versions.update((blob.name, blob.version) for blob in ssa.writes if blob.name not in stacks)
+        return versions
 
 
 def _history(met: Iterable[tuple[Operator, Sequence[Tracked]]]) -> dict[str, list[tuple[Operator, int]]]:
@@ -268,7 +268,7 @@ Ys = list[str] | Mapping[str, Gradient | None]
 
 
 def parse_ys(
-    ys: Any, known: Set[str], local_to: Callable[[str], str | None] = lambda blob: None
+    ys: Any, blobs: Set[str], local_to: Callable[[str], str | None] = lambda blob: None
 ) -> dict[str, Gradient | None]:
     """`ys` as a mapping, in the order given.
 
@@ -276,11 +276,11 @@ def parse_ys(
     gradient goes straight to the result, with a warning.
 
     Args:
-        known: the blobs of the net.
+        blobs: those of the net.
         local_to: the way to the nested net that a blob is local to, if there is one.
 
     Raises:
-        GradientError: ``bad_ys`` when it is no list or dict, a y is not among the `known` blobs, or a gradient is
+        GradientError: ``bad_ys`` when it is no list or dict, a y is not among the `blobs`, or a gradient is
             neither a name, a GradientSlice (or its JSON form) nor None.
     """
     if isinstance(ys, Mapping):
@@ -294,15 +294,15 @@ def parse_ys(
         _only_names(y)
         parsed[y] = _gradient(y, gradient)
     for y, given in parsed.items():
-        if y not in known:
-            if given is None or known.isdisjoint(parsed):
-                raise _unknown(y, known, local_to(y))
+        if y not in blobs:
+            if given is None or blobs.isdisjoint(parsed):
+                raise _unknown(y, blobs, local_to(y))
             warnings.warn(f"The net has no blob {shorten(y)}: nothing is differentiated from it.", stacklevel=2)
     return parsed
 
 
-def _unknown(y: str, known: Set[str], local_to: str | None) -> GradientError:
-    more = meant(y, known, 3) or ["str(net) lists every blob."]
+def _unknown(y: str, blobs: Set[str], local_to: str | None) -> GradientError:
+    more = meant(y, blobs, 3) or ["str(net) lists every blob."]
     if local_to is not None:
         more = [
             f"{shorten(y)} is local to the net {local_to}, whose Do keeps it to itself: make it an output of that Do."

@@ -51,7 +51,7 @@ class IR(ForwardProgram):
 
         gradient_map: name -> gradient of the earliest version that has one: the result.
         names: whose gradient each generated name holds.
-        told: what has happened since it was emptied; None: nobody wants to know.
+        events: what has happened since it was emptied; None: nobody wants to know.
         zeros: blob -> the gradient of zeros that it was given as it was before the net; see `Surroundings.zeroed`.
 
     Args:
@@ -76,7 +76,7 @@ class IR(ForwardProgram):
         super().__init__(operators, skip, around)
         self.gradient_map: dict[str, Gradient] = {}
         self.names = GradientNames(self.blobs, around.reserved, by_arrival=by_arrival)
-        self.told = around.told
+        self.events = around.events
         self.zeros: dict[str, str] = {}
 
     def get_backward_pass(self, ys: Ys) -> tuple[list[Operator], dict[str, Gradient]]:
@@ -101,26 +101,26 @@ class IR(ForwardProgram):
     def backward_steps(self, ys: Ys) -> Iterator[Sequence[Event]]:
         """The same in larger steps: the net and the seeds, then what an operator of the net brings, and its sums."""
         seeds = self._parsed(ys)
-        told: list[Event] = list(self._played())
-        self.told = told
+        events: list[Event] = list(self._played())
+        self.events = events
         try:
             for _ in self._walk(seeds):
-                yield told
-                told.clear()
+                yield events
+                events.clear()
         except GradientError:
             # What came whole before the fault; the rest may be in a nested net, in which no operator runs yet.
-            bringing = [at for at, event in enumerate(told, 1) if outermost_operators(event)]
+            bringing = [at for at, event in enumerate(events, 1) if outermost_operators(event)]
             there = bringing[-1] if bringing else 0
-            yield told[:there]
-            yield told[there:]
+            yield events[:there]
+            yield events[there:]
             raise
         finally:
-            self.told = None
+            self.events = None
 
     def differentiate(self, seeds: Mapping[str, str]) -> None:
         """Generate the pass of a nested net from the gradients that arrive: blob -> name."""
-        if self.told is not None:
-            self.told += self._played()
+        if self.events is not None:
+            self.events += self._played()
         for _ in self._walk(seeds):
             pass
 
@@ -140,7 +140,7 @@ class IR(ForwardProgram):
             yield Played(index, op, ssa.in_versions, ssa.out_versions, path=self.path)
 
     def _walk(self, seeds: Mapping[str, Gradient | None]) -> Iterator[None]:
-        """Go through the pass; at each yield `told`, where there is one, holds what has happened since the last."""
+        """Go through the pass; at each yield `events`, where it is a list, holds those since the last."""
         self._seed(seeds)
         yield
         for index in range(len(self.ssa) - 1, self.skip - 1, -1):
@@ -148,8 +148,8 @@ class IR(ForwardProgram):
             yield
             self.do_gradient_accumulation(index)
             yield
-        if self.told is not None:
-            self.told.append(Completed(dict(self.gradient_map), path=self.path))
+        if self.events is not None:
+            self.events.append(Completed(dict(self.gradient_map), path=self.path))
         yield
 
     def _seed(self, seeds: Mapping[str, Gradient | None]) -> None:
@@ -183,8 +183,8 @@ class IR(ForwardProgram):
         if is_used:
             y.receive(generator)
         y.gradient = self.gradient_map[y.name] = gradient
-        if self.told is not None:
-            self.told.append(event)
+        if self.events is not None:
+            self.events.append(event)
 
     def _leads_nowhere(self, y: Tracked, given: Gradient) -> bool:
         """Whether nobody needs a gradient given for `y`: the operator that wrote it in place passes none on."""
@@ -206,38 +206,38 @@ class IR(ForwardProgram):
         return {blob: index for index, ssa in enumerate(self.ssa) for blob in ssa.writes}
 
     def _visit(self, index: int) -> None:
-        ssa, told = self.ssa[index], self.told
+        ssa, events = self.ssa[index], self.events
         g_output = [blob.gradient for blob in ssa.writes]
         nesting = Nesting(self, index) if ssa.op.type in NETS else None
         if not any(g_output) and ssa.op.type != "ZeroGradient" and not (nesting and nesting.zeroed()):
-            if told is not None:
-                told.append(Skipped(index, NO_OUTPUT_GRADIENT, path=self.path))
+            if events is not None:
+                events.append(Skipped(index, NO_OUTPUT_GRADIENT, path=self.path))
             if nesting is not None:
                 self._leave(scopes_of(ssa.op), index)
             return
-        if told is not None:
-            told.append(Visited(index, g_output, path=self.path))
+        if events is not None:
+            events.append(Visited(index, g_output, path=self.path))
         if GradientSlice in map(type, g_output) and (nesting or not takes_slices(ssa.op, index, g_output)):
             g_output = self._densified(index, g_output)
         answer = ask_rule(ssa.op, index, g_output, nesting)
         operators, g_input = settled(answer, ssa, self.names)
         position = len(self.gradient_ops)
         if nesting is not None:
-            is_passed = all(made.type not in NETS for made in operators)
+            is_passed = all(grad_op.type not in NETS for grad_op in operators)
             self._leave(scopes_of(ssa.op) if is_passed else nesting.left_on, index)
         checks: Sequence[InputChecked] = ()
-        if told is not None or self.around.keeps_versions or not self._is_in_order(ssa, operators, g_output):
+        if events is not None or self.around.keeps_versions or not self._is_in_order(ssa, operators, g_output):
             checks = self._check_inputs(index, operators, g_output)
         if self.around.keeps_versions or self.around.copies:
             operators = [_reading(op, check) for op, check in zip(operators, checks, strict=True)]
         if answer.marked:
-            operators = [plain(made) for made in operators]
+            operators = [plain(grad_op) for grad_op in operators]
             g_input = [g if type(g) is GradientSlice else with_names(g, str) for g in g_input]
         self.gradient_ops += operators
-        if told is not None:
+        if events is not None:
             plain_g_input = [with_names(g, str) for g in g_input]
-            told.append(RuleApplied(index, answer.source, position, operators, plain_g_input, path=self.path))
-            told += checks
+            events.append(RuleApplied(index, answer.source, position, operators, plain_g_input, path=self.path))
+            events += checks
         self.build_gradient_generators(index, operators, g_output, g_input)
 
     def _is_in_order(
@@ -262,14 +262,14 @@ class IR(ForwardProgram):
         g_output: Sequence[Gradient | None],
         g_input: Sequence[Gradient | None],
     ) -> None:
-        """Record what `gradient_ops`, just made for operator `fwd_op_idx`, contribute to the gradients of its inputs.
+        """Record what `gradient_ops`, the latest, of operator `fwd_op_idx`, contribute to the gradients of its inputs.
 
         All steps of a rule that write one name are one gradient, unless the input occurs several times.
         """
         ssa = self.ssa[fwd_op_idx]
         gradient_map = self.gradient_map
-        made = written(gradient_ops, g_input, len(self.gradient_ops) - len(gradient_ops), fwd_op_idx)
-        for name, generators in made.items():
+        generated = written(gradient_ops, g_input, len(self.gradient_ops) - len(gradient_ops), fwd_op_idx)
+        for name, generators in generated.items():
             blob = ssa.reads[g_input.index(name)]
             if g_input.count(name) > 1:
                 sharing = dict.fromkeys(of for of, g in zip(ssa.reads, g_input, strict=True) if g == name)
@@ -287,7 +287,7 @@ class IR(ForwardProgram):
                     generator = self.append_sparse_generators(fwd_op_idx, blob, gradient, gradient_ops, g_output)
                     gradient = generator.gradient
                     self._add_generator(blob, generator)
-                elif gradient not in made:
+                elif gradient not in generated:
                     if gradient not in g_output:
                         raise out_of_scope(ssa.op, fwd_op_idx, gradient)
                     self._pass_on(gradient, blob, fwd_op_idx)
@@ -333,8 +333,8 @@ class IR(ForwardProgram):
             like = self._check_forward("output", blob, index).name
             name = f"{blob.name}_grad"
             name = name if self.names.writable(name, blob) else self.names.fresh(name)
-            made = densified(gradient, like, name, ssa.op.device)
-            self._record_total(index, blob, Total([made], [], name), Generator(gradient, "passed", index))
+            op = densified(gradient, like, name, ssa.op.device)
+            self._record_total(index, blob, Total([op], [], name), Generator(gradient, "passed", index))
             dense[slot] = name
         return dense
 
@@ -345,8 +345,8 @@ class IR(ForwardProgram):
 
     def _add_generator(self, blob: Tracked, generator: Generator) -> None:
         blob.receive(generator)
-        if self.told is not None:
-            self.told.append(generator.added_to(blob, self.path))
+        if self.events is not None:
+            self.events.append(generator.added_to(blob, self.path))
 
     def do_gradient_accumulation(self, fwd_op_idx: int) -> None:
         """Add up the gradients of each input of operator `fwd_op_idx` whose first reader it is."""
@@ -371,10 +371,14 @@ class IR(ForwardProgram):
             for name in op.outputs:
                 self.names.hold(name, blob, owned=True)
         blob.gradient = self.gradient_map[blob.name] = total.gradient
-        if self.told is not None:
+        if self.events is not None:
             terms = [generator.contribution() for generator in ([only] if only else blob.generators)]
-            made = (total.renames, total.operators, position, total.gradient)
-            self.told.append(Accumulated(index, blob.name, blob.version, terms, *made, path=self.path))
+            renames, operators, gradient = total.renames, total.operators, total.gradient
+            self.events.append(
+                Accumulated(
+                    index, blob.name, blob.version, terms, renames, operators, position, gradient, path=self.path
+                )
+            )
 
 
 def alone(op: Operator) -> Nesting:

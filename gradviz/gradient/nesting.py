@@ -34,7 +34,7 @@ class Surroundings(msgspec.Struct, frozen=True):
         keeps_versions: whether overwritten versions of its blobs can still be read, by their `kept_name`.
         still_holds: whether a blob is, when the backward pass runs, what it is at the end of the net.
         zeroed: blobs that the net overwrites, and whose gradients before that it shall make where a Do can: zeros.
-        told: where its events go; None: they are not wanted.
+        events: where its events go; None: they are not wanted.
         copies: overwritten versions, each as ``x@0`` -> the blob to which an operator of the net has copied it.
     """
 
@@ -45,7 +45,7 @@ class Surroundings(msgspec.Struct, frozen=True):
     keeps_versions: bool = False
     still_holds: Callable[[str], bool] = always
     zeroed: Collection[str] = ()
-    told: list[Event] | None = None
+    events: list[Event] | None = None
     copies: Mapping[str, str] = {}
 
     def kept(self, blob: BlobVersion) -> str | None:
@@ -120,9 +120,9 @@ class Nesting:
             entered.append((op, index, argument, net, path))
             path = (*path, f"{index}.{argument}")
             op, index = net.ops[0] if net.ops else op, 0
-        told: list[Event] | None = None
-        if ir.told is not None:
-            told = [EnteredSubnet(at, argument, net.name, path=around) for _, at, argument, net, around in entered]
+        events: list[Event] | None = None
+        if ir.events is not None:
+            events = [EnteredSubnet(at, argument, net.name, path=around) for _, at, argument, net, around in entered]
         if workspace is None:
             around = Surroundings(
                 path,
@@ -130,30 +130,30 @@ class Nesting:
                 reserved=_Taken(ir, self._ssa.reads, seeds.values()),
                 still_holds=self.still_holds,
                 zeroed=zeroed,
-                told=told,
+                events=events,
             )
         else:
-            around = Surroundings(path, workspace, workspace, keeps_versions=True, told=told)
+            around = Surroundings(path, workspace, workspace, keeps_versions=True, events=events)
         try:
             inside = type(ir)(net.ops, around=around)
             inside.differentiate(seeds)
         except GradientError as error:
-            if ir.told is not None and told is not None:
-                ir.told += told
+            if ir.events is not None and events is not None:
+                ir.events += events
             for op, index, argument, _, _ in reversed(entered):
                 error = within(error, op, index, argument)
             raise error from error.__cause__
         left_on = list(inside.left_on)
         for op, at, argument, net, above in reversed(entered):
             left_on = outside(op, left_on)
-            if told is not None:
-                told.append(LeftSubnet(at, argument, net.name, path=above))
+            if events is not None:
+                events.append(LeftSubnet(at, argument, net.name, path=above))
         return Attempt(inside, left_on)
 
     def adopt(self, attempt: Attempt) -> "IR":
         """Make an attempt part of the pass around the operator."""
-        if self._ir.told is not None and attempt.ir.told is not None:
-            self._ir.told += attempt.ir.told
+        if self._ir.events is not None and attempt.ir.events is not None:
+            self._ir.events += attempt.ir.events
         self.left_on.update(attempt.left_on)
         return attempt.ir
 
@@ -197,7 +197,7 @@ class Nesting:
         return version is self._ir.blobs[version.name][-1]
 
     def was_constant(self, blob: str) -> bool:
-        """Whether an operator through which no gradient passes made the blob around it as it was before."""
+        """Whether an operator through which no gradient passes wrote the blob around it as it was before."""
         index = self._ir.writers.get(self._before[blob])
         return index is not None and is_constant(self._ir.ssa[index].op)
 

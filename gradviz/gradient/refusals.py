@@ -54,7 +54,7 @@ def version_overwritten(
     writer = next(
         later
         for later, played in enumerate(ssa)
-        if any(made.name == name and made.version == blob.version + 1 for made in played.writes)
+        if any(written.name == name and written.version == blob.version + 1 for written in played.writes)
     )
     op = ssa[index].op
     in_place = " in place" if writer == index else ""
@@ -121,8 +121,8 @@ def unmarked(op: Operator, index: int, name: str) -> GradientError:
 
 def _rule_of(op: Operator, index: int) -> str:
     """``The gradient rule of operator #3 y = Relu(x) (rectifiers.py:12)``."""
-    known = lookup(op.type)
-    where = f" ({known.rule_source})" if known is not None and known.rule_source else ""
+    operator_type = lookup(op.type)
+    where = f" ({operator_type.rule_source})" if operator_type is not None and operator_type.rule_source else ""
     return f"The gradient rule of {describe(op, index)}{where}"
 
 

@@ -69,36 +69,36 @@ def ask_rule(op: Operator, index: int, g_output: Sequence[Gradient | None], nest
     Raises:
         GradientError: ``no_gradient_rule``, or ``rule_failed`` when it raises or its answer is malformed.
     """
-    known = lookup(op.type)
-    if known is None or (known.rule is None and not known.constant):
+    operator_type = lookup(op.type)
+    if operator_type is None or (operator_type.rule is None and not operator_type.constant):
         raise GradientError(
             f"There is no gradient rule for {describe(op, index)}, and the gradient of its output is wanted.",
             kind="no_gradient_rule",
             operator_index=index,
             blobs=op.outputs,
             ways_out=[
-                *(similar(op.type) if known is None else []),
+                *(similar(op.type) if operator_type is None else []),
                 f'Write its rule with @gradviz.register_gradient("{op.type}").',
                 f"Put StopGradient behind {', '.join(op.outputs)} if no gradient should pass here.",
             ],
         )
-    if known.rule is None:
+    if operator_type.rule is None:
         return Answer([], [None] * len(op.inputs), "constant for the gradient")
     if nesting is not None:
-        rule: Any = known.rule  # takes the nesting too
+        rule: Any = operator_type.rule  # takes the nesting too
         operators, g_input = rule(op, list(g_output), nesting)
-        return Answer(operators, g_input, known.rule_source)
+        return Answer(operators, g_input, operator_type.rule_source)
     marked = _is_ambiguous(op, g_output)
     asked, gradients = _with_refs(op, g_output) if marked else (op, list(g_output))
     try:
-        answer = known.rule(asked, gradients)
+        answer = operator_type.rule(asked, gradients)
     except GradvizError as error:
-        raise _refused(error, op, index, known) from error
+        raise _refused(error, op, index, operator_type) from error
     except Exception as error:
-        if known.inputs is not None and not known.inputs.admit(len(op.inputs)):
-            raise _wrong_arity(op, index, known.inputs) from error
-        raise _failed(op, index, known, f"raised {type(error).__name__}: {error}") from error
-    return _checked(answer, op, index, known, marked)
+        if operator_type.inputs is not None and not operator_type.inputs.admit(len(op.inputs)):
+            raise _wrong_arity(op, index, operator_type.inputs) from error
+        raise _failed(op, index, operator_type, f"raised {type(error).__name__}: {error}") from error
+    return _checked(answer, op, index, operator_type, marked)
 
 
 def takes_slices(op: Operator, index: int, g_output: Sequence[Gradient | None]) -> bool:
@@ -109,7 +109,7 @@ def takes_slices(op: Operator, index: int, g_output: Sequence[Gradient | None]) 
         if error.kind == "rule_failed":
             return False
         raise
-    return not any(isinstance(name, GradientSlice) for made in answer.operators for name in made.inputs)
+    return not any(isinstance(name, GradientSlice) for grad_op in answer.operators for name in grad_op.inputs)
 
 
 def describe(op: Operator, index: int) -> str:
@@ -141,22 +141,25 @@ def _with_refs(op: Operator, g_output: Sequence[Gradient | None]) -> tuple[Opera
     return msgspec.structs.replace(op, inputs=inputs, outputs=outputs), gradients
 
 
-def _checked(answer: Any, op: Operator, index: int, known: OperatorType, marked: bool) -> Answer:
+def _checked(answer: Any, op: Operator, index: int, operator_type: OperatorType, marked: bool) -> Answer:
     if not (isinstance(answer, tuple) and len(answer) == 2):
-        raise _failed(op, index, known, f"returned {answer!r} instead of (operators, gradients of the inputs)")
+        raise _failed(op, index, operator_type, f"returned {answer!r} instead of (operators, gradients of the inputs)")
     operators, g_input = _listed(answer[0], Operator, []), _listed(answer[1], Gradient, [None])
     if operators is None:
-        raise _failed(op, index, known, f"returned {answer[0]!r} as its operators")
+        raise _failed(op, index, operator_type, f"returned {answer[0]!r} as its operators")
     if g_input is None:
-        raise _failed(op, index, known, f"returned {answer[1]!r} as the gradients of the inputs")
+        raise _failed(op, index, operator_type, f"returned {answer[1]!r} as the gradients of the inputs")
     if len(g_input) != len(op.inputs):
         raise _failed(
-            op, index, known, f"returned {len(g_input)} gradients for {len(op.inputs)} inputs, with None where none is"
+            op,
+            index,
+            operator_type,
+            f"returned {len(g_input)} gradients for {len(op.inputs)} inputs, with None where none is",
         )
-    if not known.is_rule_ours:
+    if not operator_type.is_rule_ours:
         operators = operators.copy()  # a list that its maker may still change
-        _check_parts(operators, g_input, op, index, known)
-    return Answer(operators, g_input, known.rule_source, marked)
+        _check_parts(operators, g_input, op, index, operator_type)
+    return Answer(operators, g_input, operator_type.rule_source, marked)
 
 
 def _listed(given: Any, one: Any, none: list[Any]) -> list[Any] | None:
@@ -173,21 +176,21 @@ def _listed(given: Any, one: Any, none: list[Any]) -> list[Any] | None:
 
 
 def _check_parts(
-    operators: Sequence[Any], g_input: Sequence[Any], op: Operator, index: int, known: OperatorType
+    operators: Sequence[Any], g_input: Sequence[Any], op: Operator, index: int, operator_type: OperatorType
 ) -> None:
     """Refuse what is neither an operator nor a gradient, and an operator whose type or outputs cannot be names."""
-    for made in operators:
-        if not isinstance(made, Operator):
-            raise _failed(op, index, known, f"returned {made!r} among its operators")
+    for grad_op in operators:
+        if not isinstance(grad_op, Operator):
+            raise _failed(op, index, operator_type, f"returned {grad_op!r} among its operators")
         try:
-            check_name(made.type, "type")
-            for name in made.outputs:  # what it reads is checked for its scope
+            check_name(grad_op.type, "type")
+            for name in grad_op.outputs:  # what it reads is checked for its scope
                 check_name(name, "output")
         except NetError as error:
-            raise _failed(op, index, known, f"made an operator that cannot be ({error.message})") from error
+            raise _failed(op, index, operator_type, f"made an operator that cannot be ({error.message})") from error
     for gradient in g_input:
         if not (gradient is None or isinstance(gradient, (str, GradientSlice))):
-            raise _failed(op, index, known, f"returned {gradient!r} as a gradient")
+            raise _failed(op, index, operator_type, f"returned {gradient!r} as a gradient")
 
 
 def _wrong_arity(op: Operator, index: int, slots: Slots) -> GradientError:
@@ -200,20 +203,20 @@ def _wrong_arity(op: Operator, index: int, slots: Slots) -> GradientError:
     )
 
 
-def _refused(error: GradvizError, op: Operator, index: int, known: OperatorType) -> GradientError:
+def _refused(error: GradvizError, op: Operator, index: int, operator_type: OperatorType) -> GradientError:
     """An error of ours that a rule raised, with the rule and the operator that it was asked for."""
-    told = _failed(op, index, known, f"refused ({error.message})")
+    failure = _failed(op, index, operator_type, f"refused ({error.message})")
     return GradientError(
-        told.message,
-        kind=error.kind if isinstance(error, GradientError) else told.kind,
+        failure.message,
+        kind=error.kind if isinstance(error, GradientError) else failure.kind,
         operator_index=index,
-        blobs=list(map(str, error.blobs)) or told.blobs,
-        ways_out=error.ways_out or told.ways_out,
+        blobs=list(map(str, error.blobs)) or failure.blobs,
+        ways_out=error.ways_out or failure.ways_out,
     )
 
 
-def _failed(op: Operator, index: int, known: OperatorType, what: str) -> GradientError:
-    where = f" ({known.rule_source})" if known.rule_source else ""
+def _failed(op: Operator, index: int, operator_type: OperatorType, what: str) -> GradientError:
+    where = f" ({operator_type.rule_source})" if operator_type.rule_source else ""
     return GradientError(
         f"The gradient rule of {op.type}{where} {what}, asked for {describe(op, index)}.",
         kind="rule_failed",
@@ -267,16 +270,16 @@ def _target(name: str, ssa: Ssa[V], g_input: Sequence[Gradient | None]) -> V | N
 def _renamed(operators: list[Operator], names: dict[str, str]) -> list[Operator]:
     """The operators with outputs renamed, and the inputs that read those outputs with them."""
     written: set[str] = set()
-    made = []
+    renamed_ops = []
     for op in operators:
         inputs = [names[name] if name in written and type(name) is str else name for name in op.inputs]
         outputs = [names.get(name, name) for name in op.outputs]
         written.update(name for name in op.outputs if name in names)
         if op.type in NETS:
-            made.append(renamed(op, dict(zip(op.inputs, inputs, strict=True)), names))
+            renamed_ops.append(renamed(op, dict(zip(op.inputs, inputs, strict=True)), names))
         else:
-            made.append(msgspec.structs.replace(op, inputs=inputs, outputs=outputs))
-    return made
+            renamed_ops.append(msgspec.structs.replace(op, inputs=inputs, outputs=outputs))
+    return renamed_ops
 
 
 def written(
@@ -288,24 +291,24 @@ def written(
     not read the name is a gradient of its own. `first` is the number of the first operator among all gradient
     operators, `index` the forward operator.
     """
-    made: dict[str, list[Generator]] = {}
+    generators: dict[str, list[Generator]] = {}
     for position, op in enumerate(gradient_ops, first):
-        reads = [name for name in made if name in op.inputs] if made else ()
+        reads = [name for name in generators if name in op.inputs] if generators else ()
         device = output_device(op)
         for slot, name in enumerate(op.outputs):
             if name not in g_input:
                 continue
-            known = made.get(name)
-            if known is None:
-                made[name] = [Generator(name, "generated", index, (Step(position, slot),), device)]
-            elif name in reads or len(known) == g_input.count(name):
-                known[-1].steps += (Step(position, slot),)
+            earlier = generators.get(name)
+            if earlier is None:
+                generators[name] = [Generator(name, "generated", index, (Step(position, slot),), device)]
+            elif name in reads or len(earlier) == g_input.count(name):
+                earlier[-1].steps += (Step(position, slot),)
             else:
-                known.append(Generator(name, "generated", index, (Step(position, slot),), device))
+                earlier.append(Generator(name, "generated", index, (Step(position, slot),), device))
         for name in reads:
             if name not in op.outputs:
-                made[name][-1].steps += (Step(position, -1),)
-    return made
+                generators[name][-1].steps += (Step(position, -1),)
+    return generators
 
 
 def steps_of(name: str, gradient_ops: Sequence[Operator], first: int) -> Steps:

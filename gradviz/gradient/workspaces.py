@@ -1,6 +1,6 @@
 """Backward passes in workspaces: the net of a Do is differentiated where it left its blobs.
 
-On their way in and out gradients go by the names by which they are known there.
+On their way in and out gradients go by the names that they have there.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -38,7 +38,7 @@ def attempt_do(nesting: Nesting, do: Do, arriving: Iterable[str], way: tuple[str
 def check_reuse(op: Operator, nesting: Nesting, do: Do, ir: "IR") -> None:
     """Raise where a gradient arrives at what another Do left in the workspace that `do` continues in.
 
-    It may arrive at what an operator of that one made that passes no gradient on.
+    It may arrive at what an operator of that one wrote that passes no gradient on.
     """
     for blob in ir.blobs if do.reuses else ():
         if blob in do.outer or gradient_at_start(ir, blob) is None:

@@ -145,7 +145,7 @@ def _moved(session: Cursor, question: Question) -> str:
 
 
 LISTED = 5
-"""Values of a watch that are told, around the one that counts."""
+"""Values of a watch that are listed, around the one that counts."""
 
 
 def _watched(watch: Watch, position: int) -> Iterator[Block]:

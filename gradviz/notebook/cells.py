@@ -63,7 +63,7 @@ WIDTH = 110
 
 
 class NotebookError(GradvizError):
-    """A session of which no notebook or no cells can be made.
+    """A session that cannot be written as a notebook or as cells.
 
     ``kind`` is one of ``no_values``, ``bad_name``, ``no_name``, ``no_operator``, ``too_large``, ``bad_argument``.
     """
@@ -109,10 +109,10 @@ def write_notebook(path: str | Path, trace: Trace, recording: Recording | None) 
             kind="bad_name",
             ways_out=["Let the name end in .ipynb."],
         )
-    cells = _Notebook(trace, with_values(recording, "notebook"), beside.name)
-    made = cells.made()
+    writer = _Notebook(trace, with_values(recording, "notebook"), beside.name)
+    cells = writer.all_cells()
     notebook = {
-        "cells": made,
+        "cells": cells,
         "metadata": {
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
             "language_info": {"name": "python"},
@@ -120,18 +120,18 @@ def write_notebook(path: str | Path, trace: Trace, recording: Recording | None) 
         "nbformat": 4,
         "nbformat_minor": 5,
     }
-    if cells.kept:
+    if writer.kept:
         packed = io.BytesIO()
-        np.savez_compressed(packed, **cells.kept)
+        np.savez_compressed(packed, **writer.kept)
         write_whole(beside, packed.getvalue())
     write_whole(target, msgspec.json.format(msgspec.json.encode(notebook), indent=1))
     forward, backward = map(len, map(operators_of, (trace.forward, trace.backward)))
-    file = beside.name if cells.kept else None
-    return Written(target.name, len(made), forward, backward, len(cells.kept), file)
+    file = beside.name if writer.kept else None
+    return Written(target.name, len(cells), forward, backward, len(writer.kept), file)
 
 
 def with_values(recording: Recording | None, what: str) -> Recording:
-    """The recording, of which a `what` is to be made, if there is something to run."""
+    """The recording, for a `what` of it, if there is something to run."""
     if recording is not None and recording.values:
         return recording
     ways_out = ["Feed the net's inputs and give the workspace: gradviz.debug(net, ys, workspace=ws)."]
@@ -153,7 +153,7 @@ class Cells(ABC):
     """Makes the cells of some operators of a recording, those of the net and those of its backward pass.
 
     Attributes:
-        what: what is made of them.
+        what: what they are for.
         net, ws, live: what the cells call these.
         is_live: whether they are steps of a live net, which makes these backward operators, by these names and in this
             order.
@@ -240,7 +240,7 @@ class Cells(ABC):
         yield code_cell(*([f"{self.net}.{_call_code(op)}", step] if is_forward else [f"{step}  # {op}"]))
 
     def _story(self, line: Line) -> Iterator[str]:
-        """What the recording says of the making of a line; of several that one event made it is said once."""
+        """What the recording says of the making of a line; of several that came with one event it is said once."""
         if line.made in self._narrated:
             yield "Made by the same rule."
         else:
@@ -291,18 +291,18 @@ class _Notebook(Cells):
         self._file = file
         super().__init__(trace, recording, (trace.forward, trace.backward), recording.ys, recording.skip)
 
-    def made(self) -> list[Cell]:
+    def all_cells(self) -> list[Cell]:
         """Every cell, first to last."""
         story = [text_cell("## What it starts from"), code_cell(*self.start()), *self.steps(), *self._end()]
-        # Only now it is known what they need.
+        # Only now it is clear what they need.
         cells = [text_cell(*self._introduction()), code_cell(*self._preparation(story)), *story]
         return [{"id": f"cell-{number}", **cell} for number, cell in enumerate(cells)]
 
     def _introduction(self) -> Iterator[str]:
         yield f"# {self._trace.name}, operator by operator"
-        made = len(operators_of(self._trace.backward))
+        backward = len(operators_of(self._trace.backward))
         ys = ", ".join(f"`{y}`" for y in self._trace.ys)
-        yield f"Operators of the net: {len(self._trace.forward)}; of its backward pass from {ys}: {made}."
+        yield f"Operators of the net: {len(self._trace.forward)}; of its backward pass from {ys}: {backward}."
         does = (
             "is a step of `live`: it runs one operator and shows what that wrote"
             if self.is_live
@@ -371,18 +371,18 @@ def code_cell(*lines: str) -> Cell:
 
 def _is_ours(op: Operator) -> bool:
     """Whether every gradviz can run an operator: neither it nor one in its nested nets has a kernel of a user's."""
-    known = lookup(op.type)
-    if known is None:
+    operator_type = lookup(op.type)
+    if operator_type is None:
         return False
-    if known.kernel is not None and not known.kernel.__module__.startswith(OURS):
+    if operator_type.kernel is not None and not operator_type.kernel.__module__.startswith(OURS):
         return False
     return all(_is_ours(inner) for net in op.args.values() if isinstance(net, NetDef) for inner in net.ops)
 
 
 def _plain(op: Operator) -> Operator:
     """An operator with nothing but what the cells say of it."""
-    known = lookup(op.type)
-    return Operator(op.type, op.inputs, op.outputs, own_arguments(op, known and known.args), op.device)
+    operator_type = lookup(op.type)
+    return Operator(op.type, op.inputs, op.outputs, own_arguments(op, operator_type and operator_type.args), op.device)
 
 
 def _foreign(op: Operator) -> str:

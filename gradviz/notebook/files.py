@@ -13,7 +13,7 @@ from ..program import GradvizError
 from .session_protocol import Shown
 
 GENERATOR = '<meta name="generator" content="gradviz'
-"""By this a page of gradviz is known."""
+"""Marks a page of gradviz."""
 
 ENDINGS = {"recording": ".gradviz.json", "page": ".html", "notebook": ".ipynb"}
 

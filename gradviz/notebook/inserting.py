@@ -63,7 +63,7 @@ def cells_beside(
         )
     if of != "pass" and (waiting := next((line for line in operators if line.ran is None), None)):
         raise NotebookError(f"{waiting.type} has not run, so there is nothing to run it on.", kind="no_values")
-    return _Inserted(session, trace, recording, halves, ys, skip, names).made()
+    return _Inserted(session, trace, recording, halves, ys, skip, names).all_cells()
 
 
 class _Inserted(Cells):
@@ -73,7 +73,7 @@ class _Inserted(Cells):
         self._session = session
         super().__init__(*args)
 
-    def made(self) -> list[Cell]:
+    def all_cells(self) -> list[Cell]:
         """Every cell, first to last."""
         written = operators_of(self._backward) or operators_of(self._forward)
         last = dict(key_of(version) for line in written for version in line.outputs if self._is_array(version))

@@ -72,28 +72,28 @@ def answers(questions: Questions, trace: Trace, *, budget: int = ANSWERS, second
         budget: the most bytes of JSON; 0: nothing is asked.
         seconds: of computing, after which nothing more is asked; what else runs on the machine does not count.
     """
-    made, start = _Pool(budget), process_time()
+    pool, start = _Pool(budget), process_time()
     for wanted in _wanted(trace):
-        if made.is_full or process_time() > start + seconds:
+        if pool.is_full or process_time() > start + seconds:
             break
         key = msgspec.json.encode([wanted.question, *wanted.arguments]).decode()
         end = start + wanted.share * seconds
-        if process_time() + wanted.seconds > end or key in made.asked:
+        if process_time() + wanted.seconds > end or key in pool.asked:
             continue
         # Where the page has no check, it does not say that there can be one.
-        if wanted.question == "checkable" and key.replace("checkable", "check", 1) not in made.asked:
+        if wanted.question == "checkable" and key.replace("checkable", "check", 1) not in pool.asked:
             continue
 
         @cache
         def ask(at: int, wanted: _Wanted = wanted, end: float = end) -> int | None:
-            if made.is_full or process_time() > end:
+            if pool.is_full or process_time() > end:
                 return None
-            return made.reply(answered(questions, Question("", wanted.question, wanted.arguments, at)))
+            return pool.reply(answered(questions, Question("", wanted.question, wanted.arguments, at)))
 
-        made.asked[key] = entries = list(_entries(ask, wanted, len(trace.events) + 1))
+        pool.asked[key] = entries = list(_entries(ask, wanted, len(trace.events) + 1))
         if wanted.end is not None:
             entries.append((wanted.end, None))
-    return made.answers()
+    return pool.answers()
 
 
 def _entries(ask: Ask, wanted: _Wanted, end: int) -> Iterator[tuple[int, int | None]]:
@@ -164,11 +164,11 @@ def _check(word: str, seconds: float) -> Iterator[_Wanted]:
 
 
 def _seconds(trace: Trace, lines: list[Line]) -> Iterator[tuple[str, float]]:
-    """How long each operator takes; where a larger one of its type was quicker, it was held up by something else."""
-    made = {line.id: [value for blob in line.outputs if (value := trace.values.get(blob))] for line in lines}
+    """How long each operator takes; where a larger one of its type was quicker, something else has delayed it."""
+    values = {line.id: [value for blob in line.outputs if (value := trace.values.get(blob))] for line in lines}
     quickest: dict[str, float] = {}
-    for line in sorted(lines, key=lambda line: sum(value.size for value in made[line.id]), reverse=True):
-        seconds = max((value.seconds or 0.0 for value in made[line.id]), default=0.0)
+    for line in sorted(lines, key=lambda line: sum(value.size for value in values[line.id]), reverse=True):
+        seconds = max((value.seconds or 0.0 for value in values[line.id]), default=0.0)
         quickest[line.type] = seconds = min(seconds, quickest.get(line.type, seconds))
         yield line.id, seconds
 
@@ -234,7 +234,7 @@ class _Pool:
         return self._number(2, {**reply, "blocks": [self._block(block) for block in reply["blocks"]]})
 
     def answers(self) -> Answers:
-        rows, blocks, replies = ([msgspec.json.decode(one) for one in known] for known in self._numbers)
+        rows, blocks, replies = ([msgspec.json.decode(part) for part in numbers] for numbers in self._numbers)
         return Answers(rows, blocks, replies, self.asked)
 
     def _block(self, block: list[Any]) -> int:
@@ -244,8 +244,8 @@ class _Pool:
         return self._number(1, [kind, title, head, [self._number(0, row) for row in rows], foot])
 
     def _number(self, which: int, part: object) -> int:
-        known, written = self._numbers[which], msgspec.json.encode(part)
-        if written not in known:
-            known[written] = len(known)
+        numbers, written = self._numbers[which], msgspec.json.encode(part)
+        if written not in numbers:
+            numbers[written] = len(numbers)
             self._room -= len(written)
-        return known[written]
+        return numbers[written]

@@ -38,7 +38,7 @@ def shown_progress() -> Iterator[Progress | None]:
 
 
 class _Output:
-    """An output of the cell that runs. It is made when there is something to show."""
+    """An output of the cell that runs. It appears when there is something to show."""
 
     def __init__(self) -> None:
         self._handle: Any = None

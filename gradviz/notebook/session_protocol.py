@@ -124,11 +124,11 @@ class Shown(Cursor):
         """The same pass over the SSA form of the net."""
 
 
-Told = Callable[[Any], None]
-"""Is told of a session, or of its wait."""
+Listener = Callable[[Any], None]
+"""Takes a session, or its wait, after a change."""
 
 
-def follow(session: Shown, moved: Told, marked: Told, waited: Told) -> Callable[[], None]:
+def follow(session: Shown, moved: Listener, marked: Listener, waited: Listener) -> Callable[[], None]:
     """Observe a session without keeping it alive; the function returned ends it, once or more often.
 
     Args:
@@ -148,7 +148,7 @@ def follow(session: Shown, moved: Told, marked: Told, waited: Told) -> Callable[
 class _Follower:
     """An observer that lives as long as the session that it observes, since nothing else holds it."""
 
-    def __init__(self, session: Shown, moved: Told, marked: Told, waited: Told) -> None:
+    def __init__(self, session: Shown, moved: Listener, marked: Listener, waited: Listener) -> None:
         self._moved = moved
         self._ends = [session.observe(self), session.observe_marks(marked), session.wait.observe(waited)]
 

@@ -80,8 +80,8 @@ def _where(trace: Trace, position: int) -> str:
 
 def _said(trace: Trace, position: int) -> list[str]:
     event = trace.event_at(position)
-    is_told = event is None or (event.kind == "Failed" and event.phase == "run")
-    return [said for said in (trace.narration(position), reminder(trace.obstacle, is_told=is_told)) if said]
+    is_narrated = event is None or (event.kind == "Failed" and event.phase == "run")
+    return [said for said in (trace.narration(position), reminder(trace.obstacle, is_told=is_narrated)) if said]
 
 
 def _written(trace: Trace, position: int) -> Iterator[str]:
@@ -107,14 +107,14 @@ def _halves(trace: Trace) -> list[tuple[str, list[Line]]]:
 
 def plain(row: Row) -> str:
     """A line as text: its mark, what it says, and what has to be said about it."""
-    notes = ["not made yet"] * (not row.made) + [row.fault] * bool(row.fault)
+    notes = ["not made yet"] * (not row.exists) + [row.fault] * bool(row.fault)
     noted = f"  ({', '.join(notes)})" if notes else ""
     return f"{row.mark} {row.text}{noted}"
 
 
 def _marked(row: Row) -> str:
     line = escape(plain(row))
-    if not row.made:
+    if not row.exists:
         return f'<i style="opacity:.7">{line}</i>'
     return line if row.mark == " " else f"<b>{line}</b>"
 
@@ -131,9 +131,9 @@ class Row:
 
     text: str
     mark: str = " "
-    """">" the forward operator visited, "*" made, changed or run by the current event, "!" at fault, " " none of
+    """">" the forward operator visited, "*" new, changed or run by the current event, "!" at fault, " " none of
     these."""
-    made: bool = True
+    exists: bool = True
     """False: it does not exist yet at this position."""
     fault: str = ""
     """For what it is at fault, that nothing is run or that it stops here; empty: it is not."""
@@ -164,7 +164,7 @@ def _text(line: Line, position: int) -> str:
 
 
 def _names(line: Line, position: int) -> tuple[list[str], list[str]]:
-    """What the line read and wrote at `position`; a line that is not made yet reads as it will when it is made."""
+    """What the line read and wrote at `position`; a line that does not exist yet reads as it will at first."""
     now = line.history[0]
     for revision in line.history:
         if revision.at <= position:

@@ -1,4 +1,4 @@
-"""Arguments of operators: which ones a type takes, and of what type each must be, told by its default."""
+"""Arguments of operators: which ones a type takes, and of what type each must be: that of its default."""
 
 from collections.abc import Mapping
 from numbers import Integral, Real

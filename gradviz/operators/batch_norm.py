@@ -113,8 +113,8 @@ def spatial_bn_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     if reads_sums(op):
         reads = [*op.inputs[:2], g_output[0], *op.inputs[5:]]
         names = [gradient_name(op.inputs[at]) for at in (0, 1, 2, 5, 6)]
-        made = gradient_operator(op, "SpatialBNSumsGradient", reads, names)
-        return made, [*names[:3], None, None, *names[3:]]
+        gradient_op = gradient_operator(op, "SpatialBNSumsGradient", reads, names)
+        return gradient_op, [*names[:3], None, None, *names[3:]]
     statistics = op.inputs[3:5] if len(op.outputs) == 1 else op.outputs[3:5]
     return op_gradient(op, [*op.inputs[:2], g_output[0], *statistics], wanted=(0, 1, 2))
 

@@ -116,10 +116,10 @@ def add_gradient(op: Operator, dz: Array, x: Array, y: Array) -> tuple[Array, Ar
 
 def difference(op: Operator, x: ArraySpec, y: ArraySpec) -> ArraySpec:
     """Inference of Sub: like `pair`, but not of truth values alone."""
-    made = pair(op, x, y)
-    if made.dtype == np.bool_:
+    spec = pair(op, x, y)
+    if spec.dtype == np.bool_:
         raise misfit("truth values have no difference.", "Xor and NE tell where they differ.", AS_FLOAT)
-    return made
+    return spec
 
 
 @operator("Sub", "x, y -> z", "z = x - y", "dx = dz, dy = -dz", infer=difference, args=ARGS)

@@ -180,7 +180,7 @@ def grouped(op: Operator, x: Array) -> Array:
 
 
 def ungrouped(op: Operator, groups: Array, x: Array) -> Array:
-    """What `grouped` made, in the shape of x again."""
+    """The result of `grouped`, in the shape of x again."""
     axis = channel_axis(op, x.ndim)
     moved = (x.shape[0], x.shape[axis], *(x.shape[i] for i in spatial_axes(op, x.ndim)))
     return np.moveaxis(groups.reshape(moved), 1, axis)

@@ -177,11 +177,11 @@ def weighted_sum_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     g_dy = do("WeightedSum", *terms, **op.args)
     if not op.args.get("grad_on_w", 0):
         return do.answer(g_dy)
-    made = do.several(2 * count, op.type, dy, *swapped, **op.args)
+    gradients = do.several(2 * count, op.type, dy, *swapped, **op.args)
     of_pairs = [
         of if given else None
         for i in range(count)
-        for of, given in ((made[i], g_output[count + i]), (made[count + i], g_output[i]))
+        for of, given in ((gradients[i], g_output[count + i]), (gradients[count + i], g_output[i]))
     ]
     return do.answer(g_dy, *of_pairs)
 

@@ -85,7 +85,7 @@ class Block(NamedTuple):
 
 
 class Convolution(NamedTuple):
-    """A linear map from `channels` images to `outputs` maps, each made from the images of its own of `groups`."""
+    """A linear map from `channels` images to `outputs` maps, each computed from the images of its own of `groups`."""
 
     windows: Windows
     groups: int
@@ -195,14 +195,14 @@ def groups_of(op: Operator, channels: int, outputs: int) -> int:
 def filter_shape(op: Operator, x: Sizes, w: Sizes) -> tuple[int, Sizes, int]:
     """Filters, their sizes, and the channels of each; w has this shape.
 
-    Raises where it does not go with images of shape `x`, or the arguments tell another kernel; they may leave it out.
+    Raises where it does not go with images of shape `x`, or the argument `kernel` says otherwise; it may be left out.
     """
     filters, kernel, channels = image_shape(op, w, "w")
     if len(w) != len(x):
         raise misfit(f"x of shape {x} has {len(x) - 2} spatial dimensions, w of shape {w} has {len(kernel)}.")
-    told = numbers(op, "kernel", len(kernel), 0, kernel)
-    if told != kernel:
-        raise misfit(f"windows of {told} are asked for, the filters w have {kernel}.", "Leave kernel out: w gives it.")
+    asked = numbers(op, "kernel", len(kernel), 0, kernel)
+    if asked != kernel:
+        raise misfit(f"windows of {asked} are asked for, the filters w have {kernel}.", "Leave kernel out: w gives it.")
     return filters, kernel, channels
 
 
@@ -224,7 +224,7 @@ def filter_matrices(op: Operator, w: Array, groups: int) -> Array:
 
 
 def filters_of(op: Operator, matrices: Array, w: Array) -> Array:
-    """What `filter_matrices` made, in the shape of w again."""
+    """The result of `filter_matrices`, in the shape of w again."""
     if channels_are_last(op):
         return np.moveaxis(matrices.reshape(w.shape[0], w.shape[-1], *w.shape[1:-1]), 1, -1)
     return matrices.reshape(w.shape)

@@ -1,4 +1,4 @@
-"""Dimensions flattened, added, taken away, or told: the elements stay in their order."""
+"""Dimensions flattened, added, taken away, or measured: the elements stay in their order."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -126,8 +126,8 @@ def merge_dim(op: Operator, shape: Shape) -> Shape:
     return (shape[0] * shape[1], *shape[2:])
 
 
-def told_sizes(op: Operator, shape: tuple[int, ...]) -> list[int]:
-    """The sizes that Shape tells: of `axes`, or all."""
+def sizes_of(op: Operator, shape: tuple[int, ...]) -> list[int]:
+    """The sizes that Shape returns: of `axes`, or all."""
     axes = op.args.get("axes", ()) or range(len(shape))
     if any(not 0 <= axis < len(shape) for axis in axes):
         raise misfit(f"axes {list(axes)} are not all among the {len(shape)} dimensions of x of shape {shape}.")
@@ -139,13 +139,13 @@ def told_sizes(op: Operator, shape: tuple[int, ...]) -> list[int]:
     "x -> y",
     "y = the sizes of x",
     "dx = 0",
-    infer=lambda op, x: ArraySpec((len(told_sizes(op, x.shape)),), INT64),
+    infer=lambda op, x: ArraySpec((len(sizes_of(op, x.shape)),), INT64),
     args={"axes": ()},
     constant=True,
 )
 def shape_(op: Operator, x: Array) -> Array:
     """Sizes of the dimensions of x, or of those in `axes`, int64."""
-    return np.array(told_sizes(op, x.shape), dtype=np.int64, like=x)
+    return np.array(sizes_of(op, x.shape), dtype=np.int64, like=x)
 
 
 @operator(

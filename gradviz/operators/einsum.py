@@ -65,10 +65,10 @@ def _sizes(factors: list[str], shapes: tuple[tuple[int, ...], ...]) -> dict[str,
         if tuple([own[letter] for letter in factor]) != shape:
             raise misfit(f"{factor} names dimensions of several sizes by one letter in a factor of shape {shape}.")
         for letter, size in zip(factor, shape, strict=True):
-            known = sizes.get(letter, 1)
-            if 1 not in (known, size) and known != size:
-                raise misfit(f"{letter} is of size {known} in one factor and {size} in another, of shape {shape}.")
-            sizes[letter] = size if known == 1 else known
+            earlier = sizes.get(letter, 1)
+            if 1 not in (earlier, size) and earlier != size:
+                raise misfit(f"{letter} is of size {earlier} in one factor and {size} in another, of shape {shape}.")
+            sizes[letter] = size if earlier == 1 else earlier
     return sizes
 
 

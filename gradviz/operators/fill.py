@@ -47,8 +47,8 @@ def asked_dtype(op: Operator, name: str, asked: int | str, why: str) -> "np.dtyp
     """The dtype with a number of Caffe2's or a name of numpy's; raises the error of argument `name` where none has."""
     dtype = DTYPES.get(asked, "") if isinstance(asked, int) else asked
     if dtype not in DTYPES.values():
-        known = ", ".join(f"{number} {name}" for number, name in DTYPES.items())
-        raise bad_argument(op, name, why, f"Give one of {known}, or its name.")
+        choices = ", ".join(f"{number} {name}" for number, name in DTYPES.items())
+        raise bad_argument(op, name, why, f"Give one of {choices}, or its name.")
     return np.dtype(dtype)
 
 

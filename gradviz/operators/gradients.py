@@ -56,7 +56,7 @@ def gradient_operator(
     """An operator of `op`'s backward pass: on its device, marked as a gradient.
 
     Args:
-        inputs: names, and gradients of outputs; one that is None is told of when the operator joins the pass.
+        inputs: names, and gradients of outputs; one that is None is reported when the operator joins the pass.
         args: its arguments; None: those of `op` travel along.
     """
     args = op.args if args is None else dict(args)
@@ -106,7 +106,7 @@ class Steps:
 
     def __init__(self, op: Operator) -> None:
         self.op = op
-        self._made: list[Operator] = []
+        self._steps: list[Operator] = []
         self._base = f"_{gradient_name(op.outputs[0])}"
         self._count = 0
 
@@ -118,7 +118,7 @@ class Steps:
         """Append an operator with `count` outputs, whose names this returns."""
         names = [f"{self._base}_{number}" for number in range(self._count, self._count + count)]
         self._count += count
-        self._made.append(gradient_operator(self.op, type, inputs, names, args))
+        self._steps.append(gradient_operator(self.op, type, inputs, names, args))
         return names
 
     def fill(self, like: Gradient | None, value: float) -> str:
@@ -142,19 +142,19 @@ class Steps:
     def answer(self, *g_input: Gradient | None) -> RuleAnswer:
         """What the rule returns. Inputs behind the last gradient that is given have none.
 
-        A gradient that a step made is called as rules call it, x_grad, unless a later step still reads a blob of that
+        A gradient that a step writes is called as rules call it, x_grad, unless a later step still reads a blob of that
         name: for a gradient operator, y_grad is both its input dy and the gradient of y.
         """
         g_input += (None,) * (len(self.op.inputs) - len(g_input))
         usual = [gradient_name(x) for x in self.op.inputs]
         names: dict[str, str] = {}
-        for index, step in enumerate(self._made):
-            read_later = {name for later in self._made[index + 1 :] for name in later.inputs}
-            for made, name in zip(g_input, usual, strict=True):
-                is_single = usual.count(name) == 1 or made not in read_later
-                if isinstance(made, str) and made in step.outputs and name not in read_later and is_single:
-                    names.setdefault(made, name)
-        steps = [_renamed(step, names) for step in self._made]
+        for index, step in enumerate(self._steps):
+            read_later = {name for later in self._steps[index + 1 :] for name in later.inputs}
+            for gradient, name in zip(g_input, usual, strict=True):
+                is_single = usual.count(name) == 1 or gradient not in read_later
+                if isinstance(gradient, str) and gradient in step.outputs and name not in read_later and is_single:
+                    names.setdefault(gradient, name)
+        steps = [_renamed(step, names) for step in self._steps]
         return steps, [names.get(g, g) if isinstance(g, str) else g for g in g_input]
 
 
@@ -193,18 +193,18 @@ def gradient_of(
         second: its own rule, where a word tells it: see `by`.
         doc: what it does; left out: the docstring of the kernel, or that it is the gradient of `type`.
     """
-    known = lookup(type)
-    assert known is not None
+    forward = lookup(type)
+    assert forward is not None
     plain = f"Gradient{'s' if ',' in signature.partition('->')[2] else ''} of {type}."
 
     def define(kernel: Kernel) -> Kernel:
         operator(
             f"{type}Gradient",
             signature,
-            formula or known.derivative,
+            formula or forward.derivative,
             derivative,
             infer=infer or like_forward(),
-            args=known.args if args is None else args,
+            args=forward.args if args is None else args,
             rule=second,
             doc=doc or ("" if kernel.__doc__ else plain),
         )(kernel)
@@ -253,10 +253,10 @@ def rule_by_slots(type: str) -> Rule:
         if mark == "∂" and None in g_output:
             do = Steps(op)
             xs, ys = dict(zip(inputs.filled(len(op.inputs)), op.inputs, strict=True)), outputs.filled(len(op.outputs))
-            given = do.or_zeros(g_output, [xs.get(y[1:], made) for y, made in zip(ys, op.outputs, strict=True)])
+            given = do.or_zeros(g_output, [xs.get(y[1:], output) for y, output in zip(ys, op.outputs, strict=True)])
             row: Gradients = [*op.inputs, *op.outputs, *given]
-            made = do.several(len(wanted), f"{type}Gradient", *[row[place] for place in read], **op.args)
-            return do.answer(*[made[wanted.index(at)] if at in wanted else None for at in range(len(op.inputs))])
+            gradients = do.several(len(wanted), f"{type}Gradient", *[row[place] for place in read], **op.args)
+            return do.answer(*[gradients[wanted.index(at)] if at in wanted else None for at in range(len(op.inputs))])
         row = [*op.inputs, *op.outputs, *g_output]
         return op_gradient(op, [row[place] for place in read], wanted)
 

@@ -72,47 +72,47 @@ def like_forward(dtypes: str = "", *, integers: str = "", **alike: str) -> Infer
         reads, makes, _ = definition_of(type)
         names = reads.filled(count)
         floats = [at for at, name in enumerate(names) if name not in free]
-        known = [*enumerate(names), *[(at, name) for name, like in alike.items() for at in _places_of(like, names)]]
+        slots = [*enumerate(names), *[(at, name) for name, like in alike.items() for at in _places_of(like, names)]]
         there, forward = {*reads.names, *alike}, type.removesuffix("Gradient")
         before = [
-            (made, [(at, slot) for slot in definition_of(made)[0].names for at, name in known if name == slot])
-            for made in dict.fromkeys((forward, forward.removesuffix("Gradient")))
-            if lookup(made) is not None and there.issuperset(definition_of(made)[0].names)
+            (of, [(at, slot) for slot in definition_of(of)[0].names for at, name in slots if name == slot])
+            for of in dict.fromkeys((forward, forward.removesuffix("Gradient")))
+            if lookup(of) is not None and there.issuperset(definition_of(of)[0].names)
         ]
         meets = [meeting.get(output) or meeting.get("") or [] for output in makes.names]
-        of_outputs = [[at for slot in slots for at in _places_of(slot, names)] or floats for slots in meets]
-        return _Layout(known, floats, before, list(zip(makes.names, of_outputs, strict=True)))
+        of_outputs = [[at for slot in met for at in _places_of(slot, names)] or floats for met in meets]
+        return _Layout(slots, floats, before, list(zip(makes.names, of_outputs, strict=True)))
 
     def infer(op: Operator, *specs: ArraySpec) -> ArraySpec | tuple[ArraySpec | None, ...] | None:
-        known, floats, before, outputs = layout(op.type, len(specs))
+        slots, floats, before, outputs = layout(op.type, len(specs))
         need_floats(op, specs, floats)
-        made_before: dict[str, tuple[int, ...]] = {}
+        forward_shapes: dict[str, tuple[int, ...]] = {}
         for type, read in before:
-            made_before |= _made_by(type, op, read, specs)
-        shapes = {name: specs[at].shape for at, name in known} | made_before
-        for spec, (_, name) in zip(specs, known, strict=False):
+            forward_shapes |= _output_shapes(type, op, read, specs)
+        shapes = {name: specs[at].shape for at, name in slots} | forward_shapes
+        for spec, (_, name) in zip(specs, slots, strict=False):
             origin = _origin(name, shapes)
-            need_shape(name, spec, shapes[origin] if origin else made_before.get(name, spec.shape))
-        made: list[ArraySpec | None] = []
+            need_shape(name, spec, shapes[origin] if origin else forward_shapes.get(name, spec.shape))
+        results: list[ArraySpec | None] = []
         for output, meets in outputs[: len(op.outputs)]:
             origin = _origin(output, shapes)
-            made.append(ArraySpec(shapes[origin], result_dtype(*[specs[at] for at in meets])) if origin else None)
-        return made[0] if len(made) == 1 else tuple(made)
+            results.append(ArraySpec(shapes[origin], result_dtype(*[specs[at] for at in meets])) if origin else None)
+        return results[0] if len(results) == 1 else tuple(results)
 
     return infer
 
 
 class _Layout(NamedTuple):
-    """What the slots of a gradient operator tell of one with so many inputs, which are counted from 0.
+    """What follows from the slots of a gradient operator with a number of inputs, which are counted from 0.
 
     Attributes:
-        known: each input and its slot, then the one that an unread slot is like.
+        slots: each input and its slot, then the one that an unread slot is like.
         floats: the inputs that must be floating-point.
         before: the types that it is the gradient of, and the inputs that each of them reads, with its slots for them.
         outputs: what each is called, and the inputs whose dtypes meet in it.
     """
 
-    known: list[tuple[int, str]]
+    slots: list[tuple[int, str]]
     floats: list[int]
     before: list[tuple[str, list[tuple[int, str]]]]
     outputs: list[tuple[str, list[int]]]
@@ -122,17 +122,19 @@ def _places_of(slot: str, names: Sequence[str]) -> list[int]:
     return [at for at, name in enumerate(names) if name == slot]
 
 
-def _made_by(type: str, op: Operator, read: Sequence[tuple[int, str]], specs: Specs) -> dict[str, tuple[int, ...]]:
+def _output_shapes(
+    type: str, op: Operator, read: Sequence[tuple[int, str]], specs: Specs
+) -> dict[str, tuple[int, ...]]:
     """The shapes of what an operator of `type` makes of the inputs `read` of `op`, its gradient."""
     _, outputs, infer = definition_of(type)
     forward = Operator(type, [slot for _, slot in read], [*outputs.names], op.args)
-    made = infer(forward, *[specs[at] for at, _ in read])
-    made = (made,) if isinstance(made, ArraySpec) else made or ()
-    return {y: spec.shape for y, spec in zip(outputs.names, made, strict=False) if spec is not None}
+    inferred = infer(forward, *[specs[at] for at, _ in read])
+    output_specs = (inferred,) if isinstance(inferred, ArraySpec) else inferred or ()
+    return {y: spec.shape for y, spec in zip(outputs.names, output_specs, strict=False) if spec is not None}
 
 
 def _origin(gradient: str, shapes: Mapping[str, object]) -> str | None:
-    """What the slot `gradient` is the gradient of, among those whose shapes are told."""
+    """What the slot `gradient` is the gradient of, among those with a shape in `shapes`."""
     while gradient[:1] in ("d", "∂"):
         gradient = gradient[1:]
         if gradient in shapes:
@@ -169,8 +171,8 @@ def need_integers(spec: ArraySpec, what: str, *shapes: tuple[int, ...], ndim: in
 
 def slot(op: Operator, position: int) -> str:
     """What the definition of `op` calls its input `position`, for messages."""
-    known = lookup(op.type)
-    slots = known.inputs if known else None
+    operator_type = lookup(op.type)
+    slots = operator_type.inputs if operator_type else None
     if slots is None or (slots.most is None and position >= slots.least):
         return f"input {position}"
     names = slots.filled(len(op.inputs))

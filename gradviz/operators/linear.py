@@ -41,7 +41,7 @@ def layer_sizes(op: Operator, w: ArraySpec) -> tuple[int, int]:
 
 
 def strips(matrix: Array, rows: int, few: int = FEW_ROWS) -> Iterator[slice]:
-    """The rows of a matrix (m, k) that is multiplied with `rows` rows, or made of them: some at a time, if `few`."""
+    """The rows of a matrix (m, k) that is multiplied with `rows` rows, or their product: some at a time, if `few`."""
     outputs, features = matrix.shape
     each, is_thin = rows * features, rows <= few and isinstance(matrix, np.ndarray)
     step = SMALL_PRODUCT // each if is_thin and each * outputs > SMALL_PRODUCT >= each else max(1, outputs)
@@ -256,11 +256,11 @@ def matmul_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     if len(op.inputs) > 2:
         folds = as_product(op, dy)
         dy = folds[-1].outputs[0]
-    axes, made = (op.args.get("axis_b", 1), op.args.get("axis_a", 1)), []
+    axes, products = (op.args.get("axis_b", 1), op.args.get("axis_a", 1)), []
     for (reads, flags), axis, x in zip(factors_of(op, dy), axes, op.inputs, strict=False):
         args = {**flags, "axis_b" if reads[0] is dy else "axis_a": axis}
-        made.append(gradient_operator(op, "MatMul", [*reads, x], [gradient_name(x)], args))
-    return [*folds, *made], [*map(gradient_name, op.inputs[:2]), *[None] * (len(op.inputs) - 2)]
+        products.append(gradient_operator(op, "MatMul", [*reads, x], [gradient_name(x)], args))
+    return [*folds, *products], [*map(gradient_name, op.inputs[:2]), *[None] * (len(op.inputs) - 2)]
 
 
 def as_product(op: Operator, dy: Gradient | None) -> list[Operator]:
@@ -337,11 +337,11 @@ def batch_matmul_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     a, b, dy = op.inputs[0], op.inputs[1], g_output[0]
     if op.args.get("broadcast", 0):
         return op_gradient(op, [dy, a, b], wanted=(0, 1))
-    made = [
+    products = [
         gradient_operator(op, "BatchMatMul", reads, [gradient_name(x)], flags)
         for (reads, flags), x in zip(factors_of(op, dy), (a, b), strict=True)
     ]
-    return made, [*map(gradient_name, op.inputs)]
+    return products, [*map(gradient_name, op.inputs)]
 
 
 @gradient_of(

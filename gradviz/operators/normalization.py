@@ -156,11 +156,11 @@ def layer_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
         type, reads, more = parts[0]
         return gradient_operator(op, type, reads, [x_grad, *more]), g_input
     names = [f"_{x_grad}_by_{type[9:-8].lower() or 'y'}" for type, _, _ in parts]
-    made = [
+    summands = [
         gradient_operator(op, type, reads, [name, *more])
         for (type, reads, more), name in zip(parts, names, strict=True)
     ]
-    return [*made, gradient_operator(op, "Sum", names, [x_grad], {})], g_input
+    return [*summands, gradient_operator(op, "Sum", names, [x_grad], {})], g_input
 
 
 @gradient_of(

@@ -85,8 +85,8 @@ def layer_norm_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """With a scale it reads what arrives at dscale and dbias, also where the operator has left out these outputs."""
     do, (dy, _, mean, std, x, *scale) = Steps(op), op.inputs
     arrived = do.or_zeros(arriving(g_output, 1 + 2 * len(scale)), [x, *scale * 2])
-    made = do.several(2 + len(scale), "LayerNormGradientGradient", dy, mean, std, x, *scale, *arrived, **op.args)
-    return do.answer(made[0], None, None, None, *made[1:])
+    gradients = do.several(2 + len(scale), "LayerNormGradientGradient", dy, mean, std, x, *scale, *arrived, **op.args)
+    return do.answer(gradients[0], None, None, None, *gradients[1:])
 
 
 @gradient_of(
@@ -188,8 +188,9 @@ def instance_norm_gradient_gradient(
     op: Operator, x: Array, scale: Array, dy: Array, g_dx: Array, g_dscale: Array, g_dbias: Array, *statistics: Array
 ) -> tuple[Array, Array, Array]:
     """Gradients of InstanceNormGradient; the statistics are computed again where not both are given."""
-    known = statistics if len(statistics) == 2 else instance_statistics(op, x)
-    mean, r, scale_, *arrived = by_channels(op, x, *known, scale, g_dscale, g_dbias)
+    if len(statistics) != 2:
+        statistics = instance_statistics(op, x)
+    mean, r, scale_, *arrived = by_channels(op, x, *statistics, scale, g_dscale, g_dbias)
     axes = spatial_axes(op, x.ndim)
     gather = mean_over(axes, prod(x.shape[axis] for axis in axes))
     g_dy, g_x, terms = affine_second(dy, scale_, (g_dx, arrived[0], arrived[1]), (x - mean) * r, r, gather)

@@ -58,7 +58,7 @@ def crossing_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     name = gradient_name(op.inputs[0])
     returned = GradientSlice(f"{name}_indices", f"{name}_values")
     pairs = zip(parts_of(arriving), parts_of(returned), strict=True)
-    return [gradient_operator(op, back, [part], [made]) for part, made in pairs], [returned]
+    return [gradient_operator(op, back, [part], [copy]) for part, copy in pairs], [returned]
 
 
 @register_gradient("EnsureDense")

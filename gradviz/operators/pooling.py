@@ -62,11 +62,11 @@ def by_channels(windows: Windows, function: Callable[..., Array], *arrays: Array
     if step >= channels:
         return function(*arrays)
     first = function(*[array[:step] for array in arrays])
-    made = np.empty_like(first, shape=(channels, *first.shape[1:]), order="C")
-    made[:step] = first
+    results = np.empty_like(first, shape=(channels, *first.shape[1:]), order="C")
+    results[:step] = first
     for start in range(step, channels, step):
-        made[start : start + step] = function(*[array[start : start + step] for array in arrays])
-    return made
+        results[start : start + step] = function(*[array[start : start + step] for array in arrays])
+    return results
 
 
 def pooled(images: Array, windows: Windows, combine: np.ufunc, fill: float) -> Array:
@@ -120,7 +120,7 @@ def spread(shares: Iterable[Array], like: Array, windows: Windows) -> Array:
 def max_pool(op: Operator, x: Array) -> Array:
     """The largest element under each window. x: (n, c, h, w) -> y: (n, c, h', w').
 
-    Windows are told as in Conv, without `dilation`; an element of the margins is never the largest. With
+    Windows are given as for Conv, without `dilation`; an element of the margins is never the largest. With
     global_pooling=1 one window is the whole image.
     """
     windows = pool_windows(op, x.shape)
@@ -161,7 +161,7 @@ def max_pool_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
 def average_pool(op: Operator, x: Array) -> Array:
     """The mean of the elements under each window. x: (n, c, h, w) -> y: (n, c, h', w').
 
-    Windows are told as in MaxPool. Elements of the margins count, as zeros, only with count_include_pad=1.
+    Windows are given as for MaxPool. Elements of the margins count, as zeros, only with count_include_pad=1.
     """
     windows = pool_windows(op, x.shape)
     images = batch_last(op, x)

@@ -41,7 +41,7 @@ def pow_(op: Operator, x: Array, exponents: Array | None = None) -> Array:
     return np.power(x, exponent_of(op) if exponents is None else y_along(op, x, exponents))
 
 
-def held_at_zero(x: Array, e: Array, y: Array) -> Array:
+def constant_in_exponent(x: Array, e: Array, y: Array) -> Array:
     """Where y = x^e counts as a constant for e: 0 to any power from 0 on, and what is too small for its dtype."""
     return (y == 0) | ((x == 0) & (e >= 0))
 
@@ -62,7 +62,7 @@ def held_at_zero(x: Array, e: Array, y: Array) -> Array:
 def pow_gradient(op: Operator, dy: Array, x: Array, exponents: Array, y: Array) -> tuple[Array, Array]:
     """Gradients of Pow with a second input; that of the exponents is nan where x < 0, and 0 where y is."""
     e = y_along(op, x, exponents)
-    d_exponents = dy * np.where(held_at_zero(x, e, y), 0, y * np.log(x))
+    d_exponents = dy * np.where(constant_in_exponent(x, e, y), 0, y * np.log(x))
     slope = np.where(e == 0, 0, e * np.power(x, e - 1))
     return sum_to(dy * slope, x.shape), unlaid(op, d_exponents, x, exponents)
 
@@ -76,7 +76,7 @@ def pow_gradient_gradient(
     Where the exponent is 0 or 1, y does not bend, at x = 0 neither.
     """
     e, g_de = y_along(op, x, exponents), y_along(op, x, g_exponents)
-    log = np.where(held_at_zero(x, e, y), 0, np.log(x))
+    log = np.where(constant_in_exponent(x, e, y), 0, np.log(x))
     p = np.where((x == 0) & (e == 0), 0, np.power(x, e - 1))
     slope, straight = np.where(e == 0, 0, e * p), e * (e - 1) == 0
     bend = np.where(straight, 0, e * ((e - 1) * np.power(np.where(straight, 1, x), e - 2)))

@@ -1,6 +1,6 @@
 """Random numbers that are the same at every run and on every device: a function of a seed, a name and a position.
 
-They are made by arithmetic on arrays alone, so that they come into being on the device of the array they are like.
+They are computed by arithmetic on arrays alone, so that they lie on the device of the array they are like.
 """
 
 from math import pi, prod
@@ -20,8 +20,10 @@ SEED_ARGS: dict[str, Any] = {"seed": 0, "drawn_for": ""}
 
 def draws_by_name(op: Operator) -> bool:
     """Whether `op` draws random numbers, which depend on the name of its first output."""
-    known = lookup(op.type)
-    return known is not None and known.args is not None and SEED_ARGS.keys() <= known.args.keys()
+    operator_type = lookup(op.type)
+    return (
+        operator_type is not None and operator_type.args is not None and SEED_ARGS.keys() <= operator_type.args.keys()
+    )
 
 
 def uniform(op: Operator, shape: tuple[int, ...], like: Array | None = None, stream: int = 0) -> Array:

@@ -233,8 +233,8 @@ def moments(op: Operator, x: Array) -> tuple[Array, Array]:
 def moments_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """A moment without gradient contributes zeros of its shape."""
     fills, both = with_zeros(op, g_output)
-    made, g_input = op_gradient(op, [*both, op.inputs[0], op.outputs[0]])
-    return [*fills, made], g_input
+    gradient_op, g_input = op_gradient(op, [*both, op.inputs[0], op.outputs[0]])
+    return [*fills, gradient_op], g_input
 
 
 @gradient_of(

@@ -120,8 +120,8 @@ class OperatorType(NamedTuple):
     """Everything gradviz knows of one operator type.
 
     A type that a user made with `register_kernel` or `register_gradient` alone has no slots and no inference:
-    any number of inputs is taken, and shapes are known once it has run. One that `runs_nets` has no kernel. What a
-    rule answers is checked, unless `is_rule_ours`: those of this package are held by tests.
+    any number of inputs is taken, and its shapes follow from running it. One that `runs_nets` has no kernel. What a
+    rule answers is checked, unless `is_rule_ours`: those of this package have tests.
     """
 
     type: str
@@ -200,7 +200,7 @@ def operator(
 
 
 def each_of(
-    words: Iterable[str], define: Callable[..., Callable[[F], F]], name: str, /, *told: Any, **about: Any
+    words: Iterable[str], define: Callable[..., Callable[[F], F]], name: str, /, *positional: Any, **keywords: Any
 ) -> Callable[[F], F]:
     """Define several types around one kernel or rule, by what defines one: a word stands for the ``{}`` in `name`.
 
@@ -212,7 +212,7 @@ def each_of(
 
     def decorate(function: F) -> F:
         for word in words:
-            define(name.format(word), *told, **about)(function)
+            define(name.format(word), *positional, **keywords)(function)
         return function
 
     return decorate
@@ -293,7 +293,7 @@ def _tell() -> None:
 
 
 def lookup(type: str) -> OperatorType | None:
-    """What is known of the operator type `type`, or None."""
+    """The operator type called `type`, or None."""
     return _TABLE.get(type)
 
 
@@ -304,19 +304,19 @@ def definition_of(type: str) -> tuple[Slots, Slots, Inference]:
 
 def is_constant(op: Operator) -> bool:
     """Whether what `op` writes does not depend on its inputs as far as gradients go."""
-    known = _TABLE.get(op.type)
-    return known is not None and known.constant
+    operator_type = _TABLE.get(op.type)
+    return operator_type is not None and operator_type.constant
 
 
 def types() -> Iterator[OperatorType]:
-    """Every known operator type, by name."""
+    """Every operator type of the table, by name."""
     return (_TABLE[name] for name in sorted(_TABLE))
 
 
 def similar(type: str) -> list[str]:
-    """Ways out for an unknown type: the nearest known names, and how to add one's own."""
-    known = {name.lower(): name for name in _TABLE}
-    near = [known[name] for name in get_close_matches(type.lower(), known, n=3, cutoff=0.6)]
+    """Ways out for an unknown type: the nearest names of the table, and how to add one's own."""
+    names = {name.lower(): name for name in _TABLE}
+    near = [names[name] for name in get_close_matches(type.lower(), names, n=3, cutoff=0.6)]
     ways = [f"Did you mean {' or '.join(near)}?"] if near else []
     return [*ways, f'Add it with @gradviz.register_kernel("{type}") and @gradviz.register_gradient("{type}").']
 
@@ -355,8 +355,8 @@ def in_single(kernel: F) -> F:
         dtypes = [array.dtype for array in arrays]
         if HALF not in dtypes or any(dtype.kind == "f" and dtype != HALF for dtype in dtypes):
             return kernel(op, *arrays)
-        made = kernel(op, *[array.astype(np.float32) if array.dtype == HALF else array for array in arrays])
-        return tuple(map(_halved, made)) if type(made) is tuple else _halved(made)
+        result = kernel(op, *[array.astype(np.float32) if array.dtype == HALF else array for array in arrays])
+        return tuple(map(_halved, result)) if type(result) is tuple else _halved(result)
 
     return cast("F", run)
 
@@ -377,8 +377,8 @@ def with_own_results(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(kernel)
     def run(*given: Any) -> Any:
-        made = kernel(*given)
-        return tuple(map(_own, made)) if type(made) is tuple else _own(made)
+        result = kernel(*given)
+        return tuple(map(_own, result)) if type(result) is tuple else _own(result)
 
     return run
 

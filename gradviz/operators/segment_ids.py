@@ -177,8 +177,8 @@ def segments_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """The rule of the Segment types; the gradient of a table is sparse."""
     _, *indices, ids = op.inputs
     name, g_x = gradient_of_rows(op, indices)
-    made = gradient_operator(op, f"{op.type.removeprefix('Sparse')}Gradient", [g_output[0], ids], [name])
-    return made, [g_x, *[None] * (len(op.inputs) - 1)]
+    gradient_op = gradient_operator(op, f"{op.type.removeprefix('Sparse')}Gradient", [g_output[0], ids], [name])
+    return gradient_op, [g_x, *[None] * (len(op.inputs) - 1)]
 
 
 ARGS: dict[str, Any] = {"num_segments": -1}

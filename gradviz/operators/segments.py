@@ -150,8 +150,8 @@ def lengths_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     x, *indices, lengths = op.inputs
     type = f"{op.type.replace('Lengths', 'LengthsIndicesInGradient')}Gradient"
     name, g_x = gradient_of_rows(op, indices)
-    made = gradient_operator(op, type, [g_output[0], lengths, *(indices or [x])], [name])
-    return made, [g_x, *[None] * (len(op.inputs) - 1)]
+    gradient_op = gradient_operator(op, type, [g_output[0], lengths, *(indices or [x])], [name])
+    return gradient_op, [g_x, *[None] * (len(op.inputs) - 1)]
 
 
 for _reducer, _kernel, _gradient, (_formula, _derivative, _second) in (
@@ -244,8 +244,8 @@ def weighted_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     if not op.args.get("grad_on_weights", 0):
         return gradient_operator(op, f"{base}Gradient", [*reads, *indices], [name]), [g_x, None, *rest]
     of_weights = gradient_name(weights)
-    made = gradient_operator(op, f"{base}WithMainInputGradient", [*reads, x, *indices], [name, of_weights])
-    return made, [g_x, of_weights, *rest]
+    gradient_op = gradient_operator(op, f"{base}WithMainInputGradient", [*reads, x, *indices], [name, of_weights])
+    return gradient_op, [g_x, of_weights, *rest]
 
 
 def weighted_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:

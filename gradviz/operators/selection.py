@@ -238,8 +238,8 @@ def mask_gradient_spec(op: Operator, mask: ArraySpec, dy: ArraySpec) -> ArraySpe
 
 
 def boolean_mask_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    made, g_input = op_gradient(op, [op.inputs[1], g_output[0]])
-    return (made, g_input) if g_output[0] is not None else ([], [None, None])
+    gradient_op, g_input = op_gradient(op, [op.inputs[1], g_output[0]])
+    return (gradient_op, g_input) if g_output[0] is not None else ([], [None, None])
 
 
 @gradient_of(

@@ -33,8 +33,8 @@ def new_shape(old: tuple[int, ...], wanted: tuple[int, ...], zero_copies: bool =
     if sizes.count(-1) > 1 or min(sizes, default=0) < -1:
         raise misfit(f"{wanted} is no shape.", "Give sizes, 0 to copy one from x, and at most one -1 for the rest.")
     if -1 in sizes:
-        known = -prod(sizes)
-        sizes[sizes.index(-1)] = prod(old) // known if known else 0
+        product = -prod(sizes)
+        sizes[sizes.index(-1)] = prod(old) // product if product else 0
     if prod(sizes) != prod(old):
         raise misfit(
             f"x of shape {old} has {prod(old)} elements and cannot take the shape {wanted}.",
@@ -83,8 +83,8 @@ def reshape(op: Operator, x: Array, shape: Array | None = None) -> tuple[Array, 
 @register_gradient("Reshape")
 def reshape_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     x_grad = gradient_name(op.inputs[0])
-    made = gradient_operator(op, "Reshape", [g_output[0], op.outputs[1]], [x_grad, f"_{x_grad}_dims"], {})
-    return made, [x_grad, *[None] * (len(op.inputs) - 1)]
+    gradient_op = gradient_operator(op, "Reshape", [g_output[0], op.outputs[1]], [x_grad, f"_{x_grad}_dims"], {})
+    return gradient_op, [x_grad, *[None] * (len(op.inputs) - 1)]
 
 
 def transpose_spec(op: Operator, x: ArraySpec) -> ArraySpec:

@@ -24,16 +24,16 @@ def markdown() -> str:
 
 
 def _rows() -> Iterator[str]:
-    for known in types():
-        if known.inputs is None or known.outputs is None:
+    for operator_type in types():
+        if operator_type.inputs is None or operator_type.outputs is None:
             continue  # a user's own
         cells = [
-            known.type,
-            f"{', '.join(known.inputs.written())} → {', '.join(known.outputs.written())}",
-            known.formula,
-            known.derivative,
-            ", ".join(f"{name}={default!r}" for name, default in (known.args or {}).items()),
-            known.doc.partition("\n\n")[0],
+            operator_type.type,
+            f"{', '.join(operator_type.inputs.written())} → {', '.join(operator_type.outputs.written())}",
+            operator_type.formula,
+            operator_type.derivative,
+            ", ".join(f"{name}={default!r}" for name, default in (operator_type.args or {}).items()),
+            operator_type.doc.partition("\n\n")[0],
         ]
         yield f"| {' | '.join(_cell(cell) for cell in cells)} |"
 

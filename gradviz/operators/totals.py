@@ -201,5 +201,5 @@ def reduce_prod_gradient_gradient(op: Operator, dy: Array, x: Array, g: Array) -
     pairs = np.where(zeros == 0, without * (shares - share), 0)
     pairs = np.where(zeros == 1, product * np.where(is_zero, shares, all_zeros / np.where(is_zero, 1, x)), pairs)
     pairs = np.where((zeros == 2) & is_zero, product * (all_zeros - g), pairs)
-    pairs = np.where(product == 0, 0, pairs)  # so small a product that its quotients are not told any more
+    pairs = np.where(product == 0, 0, pairs)  # so small a product that its quotients have no digits left
     return (g * without).sum(axis=axes, keepdims=along(op)), spread(op, dy, x) * pairs

@@ -238,7 +238,7 @@ def in_phases(images: Array, windows: Windows, fill: float = 0.0) -> Array:
 
 
 def out_of_phases(apart: Array, windows: Windows) -> Array:
-    """What `in_phases` made, as (c, ..., n) without margins again."""
+    """The result of `in_phases`, as (c, ..., n) without margins again."""
     if {*windows.stride} == {1}:
         return apart.reshape(apart.shape[0], *windows.padded, apart.shape[-1])[:, *inside(windows)]
     images = np.empty_like(apart, shape=(apart.shape[0], *windows.image, apart.shape[-1]), order="C")

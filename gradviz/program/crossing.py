@@ -75,32 +75,32 @@ class Crossing:
         What one runs nested nets with is copied by the kernels there.
         """
         where = place(op, [self._lying[name] for name in op.inputs if name in self._lying], self._default)
-        made: list[Operator] = []
+        copying: list[Operator] = []
         if op.type not in (*NETS, *COPIES):
-            inputs = [self._there(name, where, made) for name in op.inputs]
-            op = replace(op, inputs=inputs) if made or inputs != op.inputs else op
+            inputs = [self._there(name, where, copying) for name in op.inputs]
+            op = replace(op, inputs=inputs) if copying or inputs != op.inputs else op
         for name in op.outputs:
             self._lying[name] = where
         if self.copies:
             self.copies = {key: copy for key, copy in self.copies.items() if key[0] not in op.outputs}
-        return [*made, op]
+        return [*copying, op]
 
     def forget(self) -> None:
         """Copy anew from here on: what is behind takes no part in the backward pass, and its copies neither."""
         self.copies.clear()
 
-    def _there(self, name: str, where: Device, made: list[Operator]) -> str:
-        """What a blob is called on a device; `made` gets the operators that copy it."""
+    def _there(self, name: str, where: Device, copying: list[Operator]) -> str:
+        """What a blob is called on a device; `copying` gets the operators that copy it."""
         here = self._lying.setdefault(name, where)
         if here == where:
             return name
         if (name, where) not in self.copies:
-            on_host = self._there(name, CPU, made) if CPU not in (here, where) else name
+            on_host = self._there(name, CPU, copying) if CPU not in (here, where) else name
             type, gpu = (TO_CPU, here) if where == CPU else (TO_GPU, where)
             copy = free_name(
                 f"{name}_{str(where).replace(':', '_')}", lambda name: name in self._lying or self._is_taken(name)
             )
-            made.append(Operator(type, [on_host], [copy], device=gpu))
+            copying.append(Operator(type, [on_host], [copy], device=gpu))
             self._lying[copy] = where
             self.copies[name, where] = copy
         return self.copies[name, where]
@@ -136,6 +136,6 @@ def with_copies(net: NetDef, skip: int, lying: Mapping[str, Device], default: De
         ops += joined
     if len(ops) == len(net.ops):
         return net, skip
-    made = net.copy()
-    made.ops, made.calls = ops, calls
-    return made, begin
+    extended = net.copy()
+    extended.ops, extended.calls = ops, calls
+    return extended, begin

@@ -169,9 +169,9 @@ class NetDef:
 
     def copy(self) -> "NetDef":
         """The same net as plain data, with a list of operators of its own."""
-        made = NetDef(self.name, external_inputs=self.external_inputs, external_outputs=self.external_outputs)
-        made.ops, made.calls, made.copies = self.ops.copy(), self.calls, self.copies
-        return made
+        net = NetDef(self.name, external_inputs=self.external_inputs, external_outputs=self.external_outputs)
+        net.ops, net.calls, net.copies = self.ops.copy(), self.calls, self.copies
+        return net
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}, {len(self.ops)} operators>"

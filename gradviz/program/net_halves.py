@@ -155,17 +155,17 @@ def _fill(net: NetHalves, makers: Makers, first: int, run: tuple[str, ...]) -> N
             path = (*net.path, f"{of}.{argument}")
             index, back = passes.get((of, argument), (-1, None))
             initial = take_apart(op, of).initial if op.type == "Do" else ()
-            made = NetHalves(path, argument, inner.name, inner.ops, back.ops if back else (), initial)
-            net.nets.append(made)
-            net.inside[False, of, argument] = made
+            nested = NetHalves(path, argument, inner.name, inner.ops, back.ops if back else (), initial)
+            net.nets.append(nested)
+            net.inside[False, of, argument] = nested
             if back is not None:
-                net.inside[True, index, argument] = made
-            _fill(made, makers, 0, (*run, f"{first + index}.{argument}"))
+                net.inside[True, index, argument] = nested
+            _fill(nested, makers, 0, (*run, f"{first + index}.{argument}"))
     for index, argument, inner in alone:
         path = (*run, f"{first + index}.{argument}")
-        made = net.inside[True, index, argument] = NetHalves(path, argument, inner.name, (), inner.ops)
-        net.nets.append(made)
-        _fill(made, makers, 0, path)
+        nested = net.inside[True, index, argument] = NetHalves(path, argument, inner.name, (), inner.ops)
+        net.nets.append(nested)
+        _fill(nested, makers, 0, path)
 
 
 def number(operators: Iterable[Operator], initial: Iterable[str] = ()) -> list[Ssa[BlobVersion]]:

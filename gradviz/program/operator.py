@@ -90,7 +90,7 @@ def parts_of(gradient: Gradient | None) -> tuple[str, ...]:
 
 
 class Operator(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, forbid_unknown_fields=True):
-    """One call of an operator type on named blobs. A value: gradviz never changes one after it is made.
+    """One call of an operator type on named blobs. A value: gradviz never changes one.
 
     Attributes:
         type: name of the operator type, e.g. ``"FC"``.

@@ -67,16 +67,16 @@ class _Renaming:
         self._last = {name: at for at, op in enumerate(operators) for name in _written_by(op)}
         self._now = dict(entering)
         self._version = dict.fromkeys(entering, 0)
-        self._made_inside: set[str] = set()
+        self._internal: set[str] = set()
 
     def operators(self) -> list[Operator]:
         """The net in single assignment form."""
-        made = self._set_aside()
+        ops = self._set_aside()
         for at, op in enumerate(self._program):
             new = self._flow(op, at) if op.type in NETS else [self._renamed(op, at)]
             self._became(op, new)
-            made += new
-        return made + [
+            ops += new
+        return ops + [
             Operator("Copy", [self._now[blob]], [name])
             for blob, name in self._leaving.items()
             if self._now.get(blob, name) != name
@@ -142,12 +142,12 @@ class _Renaming:
         outputs = list(after.values())
         for argument in NETS["If"]:
             net = nets.get(argument, NetDef(argument))
-            told = self._draws, self._became
-            made = _Renaming(net.ops, before, leaving, *told, self._taken, self._keeps_nets).operators()
-            inputs += reads_from_outside(made)
-            outputs += [name for nested in made for name in nested.outputs]
-            if made or argument in nets:
-                args[argument] = NetDef(net.name, made)
+            draws, became = self._draws, self._became
+            ops = _Renaming(net.ops, before, leaving, draws, became, self._taken, self._keeps_nets).operators()
+            inputs += reads_from_outside(ops)
+            outputs += [name for nested in ops for name in nested.outputs]
+            if ops or argument in nets:
+                args[argument] = NetDef(net.name, ops)
         unique = {"inputs": list(dict.fromkeys(inputs)), "outputs": list(dict.fromkeys(outputs))}
         return msgspec.structs.replace(op, args=args, **unique)
 
@@ -163,7 +163,7 @@ class _Renaming:
             for inner in do.initial
         }
         taken.update(leaving.values())
-        made = _Renaming(do.net.ops, entering, leaving, self._draws, self._became, taken, False).operators()
+        ops = _Renaming(do.net.ops, entering, leaving, self._draws, self._became, taken, False).operators()
         inputs = list(dict.fromkeys([*do.inputs, *(do.outer[inner] for inner in leaving if leaving[inner] != inner)]))
         places = {inner: inputs.index(outer) for inner, outer in do.outer.items() if outer in inputs}
         for place, blob in enumerate(do.outputs, len(inputs)):
@@ -173,7 +173,7 @@ class _Renaming:
             op,
             inputs=[before[name] for name in (*inputs, do.scope)],
             outputs=list(after.values()),
-            args={**op.args, "net": NetDef(do.net.name, made), **bound},
+            args={**op.args, "net": NetDef(do.net.name, ops), **bound},
         )
 
     def _with_nets(self, op: Operator) -> Operator:
@@ -197,11 +197,11 @@ class _Renaming:
                 self._version[name] = 1
                 return self._read(name)
             self._version[name] = -1
-            self._made_inside.add(name)
+            self._internal.add(name)
         self._version[name] += 1
         if self._last[name] == at and name in self._leaving:
             new = self._leaving[name]
-        elif self._last[name] == at and name in self._made_inside:
+        elif self._last[name] == at and name in self._internal:
             new = name
         else:
             new = self._numbered(name, self._version[name])

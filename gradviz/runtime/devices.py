@@ -47,8 +47,8 @@ def available(device: Device) -> Device:
         )
     count = cupy.cuda.runtime.getDeviceCount()
     if not 0 <= device.id < count:
-        known = "one GPU, cuda:0" if count == 1 else f"{count} GPUs, cuda:0 to cuda:{count - 1}"
-        raise _unavailable(f"There is no {device}: CuPy finds {known}", "Use one that is there.")
+        gpus = "one GPU, cuda:0" if count == 1 else f"{count} GPUs, cuda:0 to cuda:{count - 1}"
+        raise _unavailable(f"There is no {device}: CuPy finds {gpus}", "Use one that is there.")
     return Device("cuda", device.id)
 
 

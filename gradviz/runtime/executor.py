@@ -20,7 +20,7 @@ from .pace import Pace, Progress
 from .store import share
 
 UNKNOWN = None
-"""What is known of a blob whose shape only running tells."""
+"""The shape and dtype of a blob of which only running tells them."""
 
 
 def execute(steps: Sequence[Step], values: MutableMapping[str, Array], progress: Progress | None = None) -> None:
@@ -86,9 +86,9 @@ def run_step(step: Step, values: Values, run_nested: Runner = _run_nested) -> No
     except KeyError as missing:
         raise undefined(op, position, missing.args[0], values) from None
     if late:
-        known = lookup(op.type)
-        assert known is not None
-        infer(op, position, known, [spec_of(array) for array in arrays])
+        operator_type = lookup(op.type)
+        assert operator_type is not None
+        infer(op, position, operator_type, [spec_of(array) for array in arrays])
     try:
         result = kernel(op, *arrays)
     except Exception as error:
@@ -160,14 +160,14 @@ def spec_of(value: Array) -> ArraySpec:
 
 
 def infer(
-    op: Operator, index: int, known: OperatorType, specs: Sequence[ArraySpec | None]
+    op: Operator, index: int, operator_type: OperatorType, specs: Sequence[ArraySpec | None]
 ) -> Sequence[ArraySpec | None]:
     """Shapes and dtypes of the outputs of `op`, None where unknown; raises RunError where the inputs do not fit."""
     unknown: list[ArraySpec | None] = [UNKNOWN] * len(op.outputs)
-    if known.infer is None or any(spec is None for spec in specs):
+    if operator_type.infer is None or any(spec is None for spec in specs):
         return unknown
     try:
-        outputs = known.infer(op, *specs)
+        outputs = operator_type.infer(op, *specs)
     except RunError as error:
         raise located(error, op, index, specs) from None
     if outputs is None:
@@ -178,7 +178,7 @@ def infer(
 
 
 def no_kernel(op: Operator, index: int) -> RunError:
-    """A type that nothing is known of that could run."""
+    """An operator whose type has nothing to run."""
     return RunError(
         f"Operator #{index} {op} is of a type that has no kernel: {op.type}.",
         kind="unknown_operator",
@@ -188,9 +188,12 @@ def no_kernel(op: Operator, index: int) -> RunError:
     )
 
 
-def check_arity(op: Operator, index: int, known: OperatorType) -> None:
+def check_arity(op: Operator, index: int, operator_type: OperatorType) -> None:
     """Raise RunError ``bad_arity`` unless `op` has as many inputs and outputs as its type takes."""
-    for what, slots, names in (("input", known.inputs, op.inputs), ("output", known.outputs, op.outputs)):
+    for what, slots, names in (
+        ("input", operator_type.inputs, op.inputs),
+        ("output", operator_type.outputs, op.outputs),
+    ):
         if slots is not None and not slots.admit(len(names)):
             raise RunError(
                 f"Operator #{index} {op} has {len(names)} {what}s; {op.type} takes {slots}: {', '.join(slots.names)}.",
@@ -210,15 +213,15 @@ def check_arity(op: Operator, index: int, known: OperatorType) -> None:
 
 
 def undefined(
-    op: Operator, index: int, name: str, known: Iterable[str], operators: Iterable[Operator] = ()
+    op: Operator, index: int, name: str, present: Iterable[str], operators: Iterable[Operator] = ()
 ) -> RunError:
     """A blob that nobody fed or wrote before it is read.
 
     Args:
-        known: the blobs that are there.
+        present: the blobs that are there.
         operators: those around `op`, in whose nested nets there may be a blob of that name.
     """
-    ways_out = meant(name, dict.fromkeys(known), 3)
+    ways_out = meant(name, dict.fromkeys(present), 3)
     if way := local_to(operators, name):
         ways_out.append(f"{shorten(name)} is local to the net {way}: make it an output of the Do that runs this.")
     elif name in scopes_of(op):

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeVar
 T = TypeVar("T")
 
 PATIENCE = 1.0
-"""Seconds before anything is told: most are done by then."""
+"""Seconds before the first report: most are done by then."""
 
 PAUSE = 0.25
 """Seconds between one telling and the next."""
@@ -53,7 +53,7 @@ class Pace:
         self._progress = progress
         self._work = work
         self._begun = perf_counter()
-        self._has_told = False
+        self._has_reported = False
         self.before = 0
         self.due = inf if progress is None else self._begun + PATIENCE
 
@@ -63,11 +63,11 @@ class Pace:
             count = None if events is None else self.before + events
             self._progress(SoFar(operators, of, count, now - self._begun, self._work))
             self.due = perf_counter() + PAUSE
-            self._has_told = True
+            self._has_reported = True
 
     def end(self, events: int | None, operators: int = 0, of: int | None = None) -> None:
         """All is done: who has heard of it hears that."""
-        if self._has_told:
+        if self._has_reported:
             self.tell(perf_counter(), events, operators, of)
 
     def over(self, events: Iterable[T]) -> Iterator[T]:

@@ -2,7 +2,7 @@
 
 A plan is made once for a list of operators and the shapes, dtypes and devices of what they read from outside; running
 it again costs the kernels and little else. Nested nets are planned with the operators that run them: in a branch or a
-loop, what is known of a blob is what holds whichever way the program takes.
+loop, the shape and dtype of a blob are those that it has whichever way the program takes.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ from .executor import UNKNOWN, check_arity, infer, located, no_kernel, spec_of, 
 from .nested import Branch, Loop, Nested, Scoped, Step, Values, no_stack
 
 Blob = tuple[ArraySpec | None, Device]
-"""What is known of a blob: its shape and dtype, and its device. Where only running tells, None and some device."""
+"""The shape and dtype of a blob, and its device. Where only running tells, None and some device."""
 
 
 class Plan(NamedTuple):
@@ -79,9 +79,9 @@ def plan(operators: Sequence[Operator], values: Mapping[str, Array], device: Dev
     for index, op in enumerate(following, first):
         if op.type in NETS:
             check_depth(op, index, RunError)
-    known = Known(operators, values, device)
-    steps = known.plan(following, first)
-    return Plan(following, steps, known.external, list(_nets_in(following)))
+    planner = Planner(operators, values, device)
+    steps = planner.plan(following, first)
+    return Plan(following, steps, planner.external, list(_nets_in(following)))
 
 
 def _nets_in(operators: Iterable[Operator]) -> Iterator[tuple[NetDef, list[Operator]]]:
@@ -91,11 +91,11 @@ def _nets_in(operators: Iterable[Operator]) -> Iterator[tuple[NetDef, list[Opera
             yield from _nets_in(net.ops)
 
 
-class Known:
-    """What is known of the blobs at one point of a program, and the plans of operators from there on.
+class Planner:
+    """Plans the operators of a program one after the other, by the blobs that are there when each runs.
 
     Attributes:
-        blobs: what is known of each, by name.
+        blobs: those before the next operator, by name.
         external: as in `Plan`.
 
     Args:
@@ -124,7 +124,7 @@ class Known:
         self._may_not_run = may_not_run
 
     def plan(self, operators: Iterable[Operator], first: int = 0) -> list[Step]:
-        """The steps of `operators`, numbered from `first` on; afterwards this knows what they write."""
+        """The steps of `operators`, numbered from `first` on; what they write joins the blobs."""
         return [self._step(op, index) for index, op in enumerate(operators, first)]
 
     def __contains__(self, name: str) -> bool:
@@ -153,25 +153,27 @@ class Known:
                 self._doubt(name)
 
     def _step(self, op: Operator, index: int, keeps: tuple[tuple[str, str], ...] = ()) -> Step:
-        known = lookup(op.type)
-        if known is None or (known.kernel is None and not known.runs_nets):
+        operator_type = lookup(op.type)
+        if operator_type is None or (operator_type.kernel is None and not operator_type.runs_nets):
             raise no_kernel(op, index)
-        check_arity(op, index, known)
+        check_arity(op, index, operator_type)
         if op.args:
-            check_names(op, index, known.args, RunError)
+            check_names(op, index, operator_type.args, RunError)
         if op.is_gradient and op.type == "If":
             self._doubt_branches(op)
         for name in op.inputs:
             self._look(op, index, name)
-        if known.runs_nets:
+        if operator_type.runs_nets:
             return Step(None, op, index, (), "", False, self._device, self._nested(op, index), keeps)
-        return self._kernel_step(op, index, known, keeps)
+        return self._kernel_step(op, index, operator_type, keeps)
 
-    def _kernel_step(self, op: Operator, index: int, known: OperatorType, keeps: tuple[tuple[str, str], ...]) -> Step:
+    def _kernel_step(
+        self, op: Operator, index: int, operator_type: OperatorType, keeps: tuple[tuple[str, str], ...]
+    ) -> Step:
         reads = [self.blobs[name][0] for name in op.inputs]
-        outputs, late = self._outputs(op, index, known, reads)
+        outputs, late = self._outputs(op, index, operator_type, reads)
         lying = [self.blobs[name][1] for name in op.inputs]
-        kernel = known.kernel
+        kernel = operator_type.kernel
         assert kernel is not None
         try:
             device = placed(op, lying, self._device)
@@ -188,11 +190,11 @@ class Known:
         return Step(kernel, op, index, inputs, op.outputs[0] if direct else "", late, device, None, keeps)
 
     def _outputs(
-        self, op: Operator, index: int, known: OperatorType, reads: Sequence[ArraySpec | None]
+        self, op: Operator, index: int, operator_type: OperatorType, reads: Sequence[ArraySpec | None]
     ) -> tuple[Sequence[ArraySpec | None], bool]:
         """The specs of the outputs of `op`, and whether its shapes are checked when it runs."""
         try:
-            return infer(op, index, known, reads), known.infer is not None and None in reads
+            return infer(op, index, operator_type, reads), operator_type.infer is not None and None in reads
         except RunError:
             if not self._may_not_run:
                 raise
@@ -213,7 +215,7 @@ class Known:
         if scope is not None and scope != SCOPE:
             raise no_stack(op, index, do.scope)
         is_open = do.pops or do.reuses
-        inside = Known(do.net.ops, {}, self._device, is_open=is_open, may_not_run=self._may_not_run)
+        inside = Planner(do.net.ops, {}, self._device, is_open=is_open, may_not_run=self._may_not_run)
         for name, blob in do.outer.items():
             if blob in self:
                 self._look(op, index, blob)
@@ -230,7 +232,7 @@ class Known:
     def plan_scoped(self, op: Operator, index: int, do: Do) -> list[Step]:
         """The steps of the net of `do`, which keep what they overwrite if there can be a backward pass.
 
-        This is what is known in its workspace.
+        This is the planner of its workspace.
         """
         try:
             return [
@@ -285,11 +287,11 @@ class Known:
             condition_steps = self._plan_net(op, index, "cond_net", nets.get("cond_net"))
             end = self.blobs.copy()
             steps = self._plan_net(op, index, "loop_net", nets["loop_net"], may_not_run=True)
-            known = {name: head[name] for name in op.outputs if name in head}
-            changing = [name for name, one in known.items() if self.blobs[name] != one and one[0] is not UNKNOWN]
+            entering = {name: head[name] for name in op.outputs if name in head}
+            changing = [name for name, one in entering.items() if self.blobs[name] != one and one[0] is not UNKNOWN]
             if not changing:
                 break
-            head.update((name, (UNKNOWN, known[name][1])) for name in changing)
+            head.update((name, (UNKNOWN, entering[name][1])) for name in changing)
         ways, self.blobs = [end, self.blobs], head
         self._meet(op.outputs, ways)
         return Loop(
@@ -320,13 +322,13 @@ class Known:
 
 def _steps_in_workspace(op: Operator, index: int, do: Do, device: Device) -> Callable[[Values], Sequence[Step]]:
     """The steps of a Do that continues in a workspace: planned when that is there, and anew when it has changed."""
-    made: Plan | None = None
+    current: Plan | None = None
 
     def steps(workspace: Values) -> Sequence[Step]:
-        nonlocal made
-        if made is None or not made.fits_values(workspace):
-            known = Known(do.net.ops, workspace, device, is_open=True)
-            made = Plan(do.net.ops, known.plan_scoped(op, index, do), known.external, [])
-        return made.steps
+        nonlocal current
+        if current is None or not current.fits_values(workspace):
+            planner = Planner(do.net.ops, workspace, device, is_open=True)
+            current = Plan(do.net.ops, planner.plan_scoped(op, index, do), planner.external, [])
+        return current.steps
 
     return steps

@@ -25,7 +25,7 @@ from ..program import Device
 from .devices import CPU, device_of, moved
 from .spill import Spill
 
-Known = TypeVar("Known")
+Entry = TypeVar("Entry")
 
 
 class Count(NamedTuple):
@@ -41,7 +41,7 @@ class Contents(NamedTuple):
     Attributes:
         budget: bytes.
         fed: from outside.
-        kept, spilled: made by operators, in memory or in the file.
+        kept, spilled: results of operators, in memory or in the file.
         read_again: how often an array was read back.
         seconds: how long writing and reading took.
         refused: why no more can be written, in words; empty: all can be.
@@ -223,10 +223,10 @@ class Store:
         return data
 
 
-def _while_alive(known: dict[int, Known], array: Array) -> ref[Array]:
-    """A reference to `array` that makes `known` forget it when it goes: another array may have its identity then."""
+def _while_alive(entries: dict[int, Entry], array: Array) -> ref[Array]:
+    """A reference to `array` at whose end its entry leaves `entries`: another array may have its identity then."""
     key = id(array)
-    return ref(array, lambda _: known.pop(key, None))
+    return ref(array, lambda _: entries.pop(key, None))
 
 
 def _count(memories: Iterable[Memory]) -> Count:
@@ -316,10 +316,10 @@ def beside(values: Mapping[Any, Array], contents: Mapping[Key, Array]) -> Mutabl
     """A mapping of its own with `contents`, which keeps arrays as `values` does; both do that in the same way."""
     if type(values) is not Shelf:
         return dict(contents)
-    made: Shelf[Key] = Shelf(values.store)
+    shelf: Shelf[Key] = Shelf(values.store)
     for key in contents:
-        share(key, made, contents, key)
-    return made
+        share(key, shelf, contents, key)
+    return shelf
 
 
 def feed(values: MutableMapping[Key, Array], arrays: Mapping[Key, Array]) -> None:

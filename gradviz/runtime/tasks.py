@@ -177,8 +177,8 @@ class _Tasks:
             if is_broken:
                 self._go_on_alone()
             return
-        known, each = self._seconds[task.work], seconds / len(task.items)
-        self._seconds[task.work] = each if known is None else min(known, each)
+        shortest, each = self._seconds[task.work], seconds / len(task.items)
+        self._seconds[task.work] = each if shortest is None else min(shortest, each)
         self._keep(task, found)
 
     def _keep(self, task: _Task, found: Sequence[Any]) -> None:

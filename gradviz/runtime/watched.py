@@ -297,7 +297,7 @@ class Journal(NamedTuple):
         notes: of running the program, behind the events; None: they tell that, or it was not run.
         runs: those of nested nets, with the values in them.
         obstacle: why the program was not run although a workspace was given; None: it was, or none was.
-        held: the Variables that held a gradient before the pass -> its version.
+        grads_before: the Variables that had a gradient before the pass -> its version.
         pools: what the pass takes from pools of names while it runs.
         absent: says of a blob, or a version of one, that has no value why, and a way out; None: it was not computed.
         beside: says of what takes no part in the pass, by its name, why it gets no gradient, and the ways out; None, or
@@ -318,7 +318,7 @@ class Journal(NamedTuple):
     notes: Notes | None = None
     runs: Runs = NO_RUNS
     obstacle: GradvizError | None = None
-    held: Mapping[str, str] = {}
+    grads_before: Mapping[str, str] = {}
     pools: Sequence[Lending] = ()
     absent: Callable[[str], tuple[str, str]] | None = None
     beside: Callable[[str], tuple[str, Sequence[str]] | None] | None = None

@@ -123,8 +123,8 @@ def test_an_edge_between_groups_is_there_since_the_first_of_what_it_stands_for()
     mades = {line.id: line.made for line in document.backward}
     backward = [edge for edge in outermost.edges if edge.kind == "backward" and edge.serves]
     assert backward
-    assert all(edge.made == mades[edge.serves] for edge in backward)
-    assert len({edge.made for edge in backward}) == len(backward)
+    assert all(edge.exists_from == mades[edge.serves] for edge in backward)
+    assert len({edge.exists_from for edge in backward}) == len(backward)
 
 
 def test_groups_that_are_built_alike_share_a_shape():

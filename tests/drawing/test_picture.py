@@ -45,7 +45,7 @@ def test_every_line_has_a_node_and_every_edge_its_ends(picture: Picture, operato
         assert found[f"node-{line.id}"].get("class", "").split() == ["node", line.role]
     for edge in view(Nesting(document)).edges:
         classes = found[edge.id].get("class", "").split()
-        assert classes == ["edge", edge.kind, f"made-{edge.made}", f"from-{edge.source}", f"to-{edge.target}"]
+        assert classes == ["edge", edge.kind, f"made-{edge.exists_from}", f"from-{edge.source}", f"to-{edge.target}"]
 
 
 @both

@@ -102,7 +102,7 @@ def test_an_edge_exists_once_both_ends_do():
     document = trace(DIAMOND)
     made = {line.id: 0 for line in document.forward} | {line.id: line.made for line in document.backward}
     for edge in view(Nesting(document)).edges:
-        assert edge.made == max(made[edge.source], made[edge.target])
+        assert edge.exists_from == max(made[edge.source], made[edge.target])
 
 
 def test_backward_edges_rise_and_forward_edges_fall():

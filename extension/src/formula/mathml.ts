@@ -60,8 +60,8 @@ export function print(text: string, names: ReadonlySet<string>, naming: Naming):
 /** A name that nobody names otherwise: "dx" is the gradient of x, "∂dx" that of dx. */
 function withGradients(names: ReadonlySet<string>, naming: Naming): (name: string) => Noun {
   return (name) => {
-    const known = naming(name);
-    if (known) return known;
+    const noun = naming(name);
+    if (noun) return noun;
     if (name.startsWith("∂")) return { blob: name.slice(1), isGradient: true };
     const isGradient = /^d./.test(name) && (names.has(name) || names.has(name.slice(1)) || /^d[a-z]\d*$/.test(name)) && name !== "dt";
     return isGradient ? { blob: name.slice(1), isGradient } : { blob: name, isGradient };
@@ -69,15 +69,15 @@ function withGradients(names: ReadonlySet<string>, naming: Naming): (name: strin
 }
 
 function renamed(text: string, names: ReadonlySet<string>, naming: Naming): string {
-  let told = "";
+  let result = "";
   let at = 0;
   for (const token of tokensOf(text) ?? []) {
     const shown = token.kind === "sup" ? raised(token.text, naming) : token.kind === "word" && isName(token.text, names) ? naming(token.text) : null;
     if (!shown) continue;
-    told += text.slice(at, token.start) + (typeof shown === "string" ? shown : nounText(shown));
+    result += text.slice(at, token.start) + (typeof shown === "string" ? shown : nounText(shown));
     at = token.end;
   }
-  return told + text.slice(at);
+  return result + text.slice(at);
 }
 
 /** "^(−z)" for a power in which names have become others; null where none has. */
@@ -90,16 +90,16 @@ function raised(power: string, naming: Naming): string | null {
 }
 
 function printed(parts: Part[], naming: (name: string) => Noun): Markup[] {
-  const made: Markup[] = [];
+  const markup: Markup[] = [];
   parts.forEach((part, index) => {
     const before = parts[index - 1];
-    if (before && needsSpace(before, part)) made.push(space());
+    if (before && needsSpace(before, part)) markup.push(space());
     const isPrefix = part.kind === "sign" && part.text === "-" && (!before || before.kind === "sign");
-    if (part.kind === "word") made.push(word(part.text, before, part, parts[index + 1]));
-    else if (isPrefix) made.push({ ...sign("−"), attributes: { form: "prefix" } });
-    else made.push(one(part, naming));
+    if (part.kind === "word") markup.push(word(part.text, before, part, parts[index + 1]));
+    else if (isPrefix) markup.push({ ...sign("−"), attributes: { form: "prefix" } });
+    else markup.push(one(part, naming));
   });
-  return joined(made);
+  return joined(markup);
 }
 
 /** Factors that stand side by side, and a function and what it is of. Words bring their own space. */
@@ -116,9 +116,9 @@ function word(text: string, before: Part | undefined, part: Part, next: Part | u
 }
 
 /** Neighbouring words as one text. */
-function joined(made: Markup[]): Markup[] {
+function joined(markup: Markup[]): Markup[] {
   const shown: Markup[] = [];
-  for (const one of made) {
+  for (const one of markup) {
     const last = shown[shown.length - 1];
     if (one.tag === "mtext" && last?.tag === "mtext") {
       last.children = [`${String(last.children[0])}${String(one.children[0])}`.replace(/\u00a0+/g, "\u00a0")];
@@ -168,8 +168,8 @@ export function mathElement({ markup, text }: Printed): Element {
 }
 
 function built({ tag, attributes, children }: Markup): Element {
-  const made = document.createElementNS(MATHML_NAMESPACE, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children.map((child) => (typeof child === "string" ? child : built(child))));
-  return made;
+  const node = document.createElementNS(MATHML_NAMESPACE, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children.map((child) => (typeof child === "string" ? child : built(child))));
+  return node;
 }

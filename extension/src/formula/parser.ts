@@ -204,24 +204,24 @@ function isSum(part: Part): boolean {
   return part.kind === "big" || (part.kind === "script" && part.base.kind === "big");
 }
 
-/** The parts with each slash made a fraction; null where one has nothing to divide. */
+/** The parts with a fraction for each slash; null where one has nothing to divide. */
 function withFractions(parts: Part[]): Part[] | null {
-  const made: Part[] = [];
+  const result: Part[] = [];
   for (let at = 0; at < parts.length; at++) {
     const part = parts[at];
     if (!part) break;
     if (!isSlash(part)) {
-      made.push(part);
+      result.push(part);
       continue;
     }
     const isTight = !part.gap;
-    const top = isTight ? made.splice(-1) : made.splice(startOfProduct(made));
+    const top = isTight ? result.splice(-1) : result.splice(startOfProduct(result));
     const bottom = isTight ? parts.slice(at + 1, at + 2) : behind(parts, at + 1);
     if (top.length === 0 || bottom.length === 0) return null;
-    made.push({ kind: "fraction", top: unwrapped(top), bottom: unwrapped(bottom), gap: top[0]?.gap ?? false });
+    result.push({ kind: "fraction", top: unwrapped(top), bottom: unwrapped(bottom), gap: top[0]?.gap ?? false });
     at += bottom.length;
   }
-  return made;
+  return result;
 }
 
 /** Where the product begins that the parts end with. */

@@ -111,7 +111,7 @@ function together(lines: Line[], trace: Trace, position: number): Printed | null
   return found.length === 0 ? null : joinedBy(";", found);
 }
 
-/** The formula of a line with its blobs; null: none is known. */
+/** The formula of a line with its blobs; null: it has none. */
 export function lineFormula(trace: Trace, line: Line, position: number): Printed | null {
   const subnet = subnetOf(line.id);
   const { inputs, outputs } = namesAt(line, position);

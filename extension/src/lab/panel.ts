@@ -75,8 +75,8 @@ export class DebuggerPanel extends Widget {
 
   /** The notebook's model; it is made at the first call. */
   private watch(notebook: NotebookPanel): SessionModel {
-    const known = this.models.get(notebook);
-    if (known !== undefined) return known;
+    const existing = this.models.get(notebook);
+    if (existing !== undefined) return existing;
     const model = new SessionModel(notebook.sessionContext);
     this.models.set(notebook, model);
     model.changed.connect(() => {

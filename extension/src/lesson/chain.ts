@@ -55,8 +55,8 @@ export function sumAt(trace: Trace, position: number) {
   if (!event || !line || blob === undefined) return null;
   const valueOf = (one: string): Value | undefined => valueAt(trace, { blob: one, subnet: event.subnet, frame: event.frame }, position);
   const [result, terms] = [valueOf(blob) ?? null, line.inputs.map(valueOf)];
-  const isTold = result !== null && terms.every((term) => term?.shape.join() === result.shape.join());
-  return { total: nounOf(trace, event.subnet, blob), result, terms: isTold ? (terms as Value[]) : [] };
+  const isOfOneShape = result !== null && terms.every((term) => term?.shape.join() === result.shape.join());
+  return { total: nounOf(trace, event.subnet, blob), result, terms: isOfOneShape ? (terms as Value[]) : [] };
 }
 
 /** The blob whose gradient an output of a gradient operator is, by the name of the output's slot. */

@@ -1,4 +1,4 @@
-// A lesson: what was predicted, what came, how often it was right, and what is held back: nothing may tell what comes after
+// A lesson: what was predicted, what came, how often it was right, and what is hidden: nothing may tell what comes after
 // the position, since that is to be predicted.
 //
 // What a class is asked before each step. Question, answer and alternatives are made from the recording by rule.
@@ -70,11 +70,11 @@ function askSeed(trace: Trace, line: Line | undefined, version: string): Questio
 function askVisit(trace: Trace, event: TraceEvent): Question | null {
   const lines = netOf(trace, event.subnet)?.forward ?? [];
   const right = event.forward ?? -1;
-  const told = (line: Line | undefined, index: number): string => `${line?.type ?? ""} #${index}`;
+  const label = (line: Line | undefined, index: number): string => `${line?.type ?? ""} #${index}`;
   const near = lines.map((_, index) => index).filter((index) => index !== right).sort((a, b) => Math.abs(a - right) - Math.abs(b - right) || a - b);
   const byNumber = (a: string, b: string): number => Number(a.split("#")[1]) - Number(b.split("#")[1]);
-  const others = near.slice(0, CHOICES - 1).map((index) => told(lines[index], index));
-  return choice("Which operator comes next on the way back?", told(lines[right], right), others, null, byNumber);
+  const others = near.slice(0, CHOICES - 1).map((index) => label(lines[index], index));
+  return choice("Which operator comes next on the way back?", label(lines[right], right), others, null, byNumber);
 }
 
 const PASSES = "there is no operator: the gradient passes through unchanged";
@@ -84,8 +84,8 @@ const wordsLast = (a: string, b: string): number => Number(b.startsWith("`")) - 
 function askRule(trace: Trace, event: TraceEvent): Question | null {
   const forward = linesById(trace).get(forwardLine(event) ?? "");
   if (!forward) return null;
-  const made = linesNamed(trace, event.lines);
-  const operators = made.filter((line) => line.kind === "operator");
+  const lines = linesNamed(trace, event.lines);
+  const operators = lines.filter((line) => line.kind === "operator");
   const [only] = operators;
   if (only && operators.length === 1) return askSaved(only, forward);
   const right = only ? operators.map(({ type }) => type).join(" and ") : PASSES;
@@ -95,13 +95,13 @@ function askRule(trace: Trace, event: TraceEvent): Question | null {
 
 /** What of the forward pass a gradient operator reads: inputs, outputs, or nothing. */
 function askSaved(line: Line, forward: Line): Question | null {
-  const told = (blobs: string[]): string => (blobs.length > 0 ? blobs.map((blob) => `\`${blob}\``).join(", ") : "an operator that reads nothing else");
+  const listed = (blobs: string[]): string => (blobs.length > 0 ? blobs.map((blob) => `\`${blob}\``).join(", ") : "an operator that reads nothing else");
   const [inputs, outputs] = [[...new Set(forward.inputs)], forward.outputs];
   const read = new Set(line.inputs.map(original));
   const right = [...inputs, ...outputs].filter((blob) => read.has(blob));
-  const others = [inputs, outputs, []].map(told);
+  const others = [inputs, outputs, []].map(listed);
   const ask = `The rule of ${forward.type} is asked. What does the operator that it makes read, besides the gradient that arrives?`;
-  return choice(ask, told(right), [...others, PASSES], null, wordsLast);
+  return choice(ask, listed(right), [...others, PASSES], null, wordsLast);
 }
 
 const UNCHANGED = "no: it reads what the forward pass saw";
@@ -167,9 +167,9 @@ function askResult(trace: Trace, event: TraceEvent): Question | null {
   const what = `\`${blob}\`${of === undefined ? "" : `, the gradient of \`${shortName(trace, of)}\``}`;
   if (numbers) return { kind: "numbers", ask: `\`${line.type}\` runs. What is ${what}?`, line: line.role === "seed" ? null : line, right: numbers };
   const shapes = [...line.inputs, ...line.outputs].map((one) => valueOf(trace, event.frame, one)?.shape).filter((shape) => shape !== undefined);
-  const told = (shape: number[]): string => shape.join(" × ") || "a single number";
-  const others = [[...value.shape].reverse(), ...shapes, []].map(told);
-  return choice(`\`${line.type}\` runs. Which shape does ${what} have?`, told(value.shape), others, subnetOf(line.id) === null ? line : null);
+  const text = (shape: number[]): string => shape.join(" × ") || "a single number";
+  const others = [[...value.shape].reverse(), ...shapes, []].map(text);
+  return choice(`\`${line.type}\` runs. Which shape does ${what} have?`, text(value.shape), others, subnetOf(line.id) === null ? line : null);
 }
 
 /** Whether entered numbers are the right ones. */
@@ -264,20 +264,20 @@ function isPredicted(question: Question, prediction: Prediction): boolean | null
   return entered && isRight(question.right, entered);
 }
 
-/** The last event that may be told of: in a lesson that of the position, unless it is the end; else any. */
-export function lastTold(trace: Trace, position: number, isVeiled: boolean): number {
+/** The last event that may be shown: in a lesson that of the position, unless it is the end; else any. */
+export function lastUnveiled(trace: Trace, position: number, isVeiled: boolean): number {
   return isVeiled && position < lengthOf(trace) ? position : Infinity;
 }
 
-/** Whether the pass is made: who wrote, reads and needs a blob, and why it has no gradient, is no secret any more. */
-export function isMade(trace: Trace, position: number): boolean {
+/** Whether the pass is generated: who wrote, reads and needs a blob, and why it has no gradient, is no secret any more. */
+export function isGenerated(trace: Trace, position: number): boolean {
   return isComplete(trace, position) || position === lengthOf(trace);
 }
 
 /** Whether all gradients that these blobs ever get are computed. */
 export function isSettled(trace: Trace, blobs: readonly string[], { subnet, frame }: Omit<Place, "blob">, position: number): boolean {
   const gradients = blobs.flatMap((blob) => gradientsOf(trace, subnet, blob));
-  if (gradients.length === 0) return isMade(trace, position);
+  if (gradients.length === 0) return isGenerated(trace, position);
   return gradients.every(({ at, values }) => at <= position && isComputed(trace, { blob: values, subnet, frame }, position));
 }
 

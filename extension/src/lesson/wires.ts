@@ -15,19 +15,19 @@ export interface Wire {
   isBackward: boolean;
 }
 
-/** Of several: how many are computed, of how many, and the norm of all that are; null: not known. */
+/** Of several: how many are computed, of how many, and the norm of all that are; null: it is open. */
 export interface Several {
   there: number;
   of: number;
   norm: Scalar | null;
 }
 
-/** What is told of a wire, or of several that share an edge: a value, or its gradient. */
-export interface Told {
+/** What a wire carries, or several that share an edge: a value, or its gradient. */
+export interface WireValue {
   what: "value" | "gradient";
   /** "p", "∂p", "5 blobs". */
   name: string;
-  /** "none" where the whole pass has made no gradient; null: not computed yet. A sparse gradient is told by its rows. */
+  /** "none" where the whole pass has no gradient; null: not computed yet. Of a sparse gradient it is its rows. */
   value: Value | Several | "none" | null;
 }
 
@@ -48,40 +48,40 @@ export function wiresBetween(tails: Iterable<Line>, heads: Iterable<Line>, isBac
 
 /** What the forward operators of the outermost net read from around it, and what they write for nobody in it. */
 export function looseWires(trace: Trace): Wire[] {
-  const made = new Set(trace.forward.flatMap(({ outputs }) => outputs));
+  const written = new Set(trace.forward.flatMap(({ outputs }) => outputs));
   const read = new Set(trace.forward.flatMap(({ inputs }) => inputs));
   const loose = (blob: string, from: string | null, to: string[]): Wire => ({ blob, subnet: null, from, to, isBackward: false });
   return trace.forward.flatMap((line) => [
-    ...[...new Set(line.inputs)].filter((blob) => !made.has(blob)).map((blob) => loose(blob, null, [line.id])),
+    ...[...new Set(line.inputs)].filter((blob) => !written.has(blob)).map((blob) => loose(blob, null, [line.id])),
     ...line.outputs.filter((blob) => !read.has(blob)).map((blob) => loose(blob, line.id, [])),
   ]);
 }
 
-/** What is known of a wire at a position. */
-export function toldAt(trace: Trace, wire: Wire, position: number): Told[] {
+/** The values of a wire at a position. */
+export function wireValuesAt(trace: Trace, wire: Wire, position: number): WireValue[] {
   const name = wire.isBackward ? gradientName(trace, wire) : shortName(trace, wire.blob);
-  const value: Told = { what: wire.isBackward ? "gradient" : "value", name, value: carriedAt(trace, wire, position) };
+  const value: WireValue = { what: wire.isBackward ? "gradient" : "value", name, value: carriedAt(trace, wire, position) };
   if (wire.isBackward) return [value];
   const gradient = gradientAt(trace, wire, position);
   return [value, { what: "gradient", name: isSeveral(gradient) ? `∂${name}, ${gradient.of} parts,` : `∂${name}`, value: gradient }];
 }
 
-export function isSeveral(value: Told["value"]): value is Several {
+export function isSeveral(value: WireValue["value"]): value is Several {
   return value !== null && value !== "none" && "there" in value;
 }
 
-/** What is known of several wires together. */
-export function severalAt(trace: Trace, wires: readonly Wire[], position: number): Told[] {
+/** The values of several wires together. */
+export function severalAt(trace: Trace, wires: readonly Wire[], position: number): WireValue[] {
   const carried = several(wires.map((wire) => carriedAt(trace, wire, position)));
   if (wires[0]?.isBackward) return [{ what: "gradient", name: `${wires.length} gradients`, value: carried }];
   const gradients = several(wires.map((wire) => gradientAt(trace, wire, position)));
   return [{ what: "value", name: `${wires.length} blobs`, value: carried }, { what: "gradient", name: "∂ of these", value: gradients }];
 }
 
-function several(values: Told["value"][]): Several | "none" {
+function several(values: WireValue["value"][]): Several | "none" {
   const possible = values.filter((value) => value !== "none");
-  const known = possible.filter((value) => value !== null && !(isSeveral(value) && value.there < value.of));
-  return possible.length === 0 ? "none" : { there: known.length, of: possible.length, norm: normOf(known.map((value) => value?.norm ?? null)) };
+  const computed = possible.filter((value) => value !== null && !(isSeveral(value) && value.there < value.of));
+  return possible.length === 0 ? "none" : { there: computed.length, of: possible.length, norm: normOf(computed.map((value) => value?.norm ?? null)) };
 }
 
 /** The norm of arrays as if they were one. */
@@ -108,7 +108,7 @@ function gradientName(trace: Trace, { blob, subnet, to }: Wire): string {
 }
 
 /** The gradient of the wire's blob that comes through those that read it; where nobody does, or these are all, all of it. */
-function gradientAt(trace: Trace, { blob, subnet, to }: Wire, position: number): Told["value"] {
+function gradientAt(trace: Trace, { blob, subnet, to }: Wire, position: number): WireValue["value"] {
   const all = gradientsOf(trace, subnet, blob);
   const readers = new Set(to.map((id) => Number(id.slice(id.lastIndexOf("f") + 1))));
   const own = all.filter(({ through }) => through !== null && readers.has(through));

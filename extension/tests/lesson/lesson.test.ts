@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { slots } from "../../src/formula/steps";
 import { chainAt } from "../../src/lesson/chain";
 import { isRight, ledgerAt, Lesson, numbersIn, questionBefore, type Question } from "../../src/lesson/lesson";
-import { looseWires, severalAt, toldAt, wiresBetween, type Wire } from "../../src/lesson/wires";
+import { looseWires, severalAt, wiresBetween, wireValuesAt, type Wire } from "../../src/lesson/wires";
 import { forwardRun, gradientsOf, numbersOf } from "../../src/model/recording/values";
 import { linesById } from "../../src/model/recording/lookup";
 import type { Ledger, Line, Trace, TraceEvent, Value } from "../../src/model/schema";
@@ -82,7 +82,7 @@ test("a wire tells what is computed at a position, and a gradient that nobody ma
   const trace = recorded();
   const [wire] = between(trace, ["f0"], ["f1"]);
   assert.ok(wire);
-  const told = (at: number): unknown[] => toldAt(trace, wire, at).map(({ name, value }) => [name, value !== null]);
+  const told = (at: number): unknown[] => wireValuesAt(trace, wire, at).map(({ name, value }) => [name, value !== null]);
   const end = trace.events.length;
   assert.deepEqual(told(0), [["h", false], ["∂h", false]]);
   assert.deepEqual(told((trace.forward[0]?.ran ?? 0) - 1), [["h", false], ["∂h", false]]);
@@ -90,8 +90,8 @@ test("a wire tells what is computed at a position, and a gradient that nobody ma
   assert.deepEqual(told(end), [["h", true], ["∂h", true]]);
   const label = looseWires(trace).find(({ blob }) => blob === "label@0");
   assert.ok(label);
-  assert.equal(toldAt(trace, label, 0)[1]?.value, null);
-  assert.equal(toldAt(trace, label, end)[1]?.value, "none");
+  assert.equal(wireValuesAt(trace, label, 0)[1]?.value, null);
+  assert.equal(wireValuesAt(trace, label, end)[1]?.value, "none");
 });
 
 test("through each reader of a blob comes its own gradient, and through all of them the sum", () => {
@@ -103,7 +103,7 @@ test("through each reader of a blob comes its own gradient, and through all of t
   for (const { gradient, of } of contributions) trace.values[gradient] = few(of === 2 ? 1 : 2);
   trace.values[total] = few(3);
   const gradient = (wire: Wire | undefined, at: number): unknown => {
-    const value = wire && toldAt(trace, wire, at)[1]?.value;
+    const value = wire && wireValuesAt(trace, wire, at)[1]?.value;
     return value !== null && typeof value === "object" && "preview" in value ? value.preview[0]?.[0] : value;
   };
   const [first] = between(trace, ["f1"], ["f2"]);
@@ -141,7 +141,7 @@ test("in the backward pass through an iteration a wire tells what the iteration 
   const run = trace.frames.findIndex(({ subnet, is_backward }) => subnet === "s2" && is_backward);
   const at = trace.events.findIndex(({ frame }) => frame === run) + 1;
   assert.notEqual(trace.arrays[trace.frames[forwardRun(trace, run) ?? -1]?.values[1] ?? -1], undefined);
-  assert.deepEqual(toldAt(trace, wire, at)[0]?.value, trace.arrays[trace.frames[forwardRun(trace, run) ?? -1]?.values[1] ?? -1]);
+  assert.deepEqual(wireValuesAt(trace, wire, at)[0]?.value, trace.arrays[trace.frames[forwardRun(trace, run) ?? -1]?.values[1] ?? -1]);
   assert.equal(forwardRun(trace, 0), 0);
 });
 

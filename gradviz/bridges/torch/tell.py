@@ -429,7 +429,7 @@ class Backward:
         forward, (net, ys) = self._forward, self._net
         return Journal(
             "torch", net, ys, (*forward.operators, *self.operators), tuple(self.events), self._values, summary,
-            held=self.grads_before, absent=self._values.absent, again=again,
+            grads_before=self.grads_before, absent=self._values.absent, again=again,
         )  # fmt: skip
 
     def _ran(self, op: Operator, outputs: Sequence[tuple[Gradient, Kept]], seconds: float | None = None) -> None:

@@ -345,7 +345,7 @@ def _journal(rules: EngineRules, about: About, name: str) -> Journal:
         tuple(rules.events),
         rules.values,
         (lambda _: about.summary) if about.summary else _summary,
-        held={
+        grads_before={
             event.blob: event.before
             for event in reversed(rules.events)
             if isinstance(event, GradWritten) and event.before is not None

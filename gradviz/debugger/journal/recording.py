@@ -87,7 +87,7 @@ class Recording:
     values = OfJournal[Mapping[Key, Array]]()
     runs = OfJournal[Runs]()
     obstacle = OfJournal[GradvizError | None]()
-    held = OfJournal[Mapping[str, str]]()
+    grads_before = OfJournal[Mapping[str, str]]()
     pools = OfJournal[Sequence[Lending]]()
     absent = OfJournal[Callable[[str], tuple[str, str]] | None]()
     beside = OfJournal[Callable[[str], tuple[str, Sequence[str]] | None] | None]()

@@ -328,7 +328,7 @@ def schedule_of(recording: Recording) -> Schedule | None:
     events, timeline = recording.events, recording.timeline
     played = _played(recording)
     ranks = [event.rank for event in map(events.__getitem__, played) if isinstance(event, Played)]
-    grads = [Grad(blob, 0, value, "held") for blob, value in recording.held.items()]
+    grads = [Grad(blob, 0, value, "held") for blob, value in recording.grads_before.items()]
     waits: dict[int, Wait] = {}
     for at in (timeline.of(GradWritten, Seeded, GeneratorAdded, Visited) + 1).tolist():
         event = events[at - 1]
@@ -349,7 +349,7 @@ def is_scheduled(recording: Recording) -> bool:
     """Whether a recording says something of ranks, ``grad`` or pools."""
     if recording.saved is not None:
         return recording.saved.schedule is not None
-    if recording.held or recording.pools or len(recording.timeline.of(GradWritten)):
+    if recording.grads_before or recording.pools or len(recording.timeline.of(GradWritten)):
         return True
     played = map(recording.events.__getitem__, _played(recording))
     return any(isinstance(event, Played) and event.rank is not None for event in played)

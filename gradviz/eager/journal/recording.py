@@ -174,7 +174,7 @@ def _journal(log: Log) -> Journal:
     is_over = bool(log.events) and isinstance(log.events[-1], log.last)
     return Journal(
         log.engine, net, asked, operators, tuple(log.events), log.values, _summary, _nets,
-        held=log.grads_before, absent=_absent if is_over else None,
+        grads_before=log.grads_before, absent=_absent if is_over else None,
     )  # fmt: skip
 
 

@@ -88,13 +88,13 @@ class CellMagic:
                 net.ops[:] = ops
             raise
         finally:
-            made = names.get("net")
+            after = names.get("net")
             # It stays what it was, unless it is the net NAME itself or the cell makes something else of it.
-            if isinstance(made, self._package.Net) and (name != "net" or not made.ops):
+            if isinstance(after, self._package.Net) and (name != "net" or not after.ops):
                 names.pop("net")
                 names.update(before)
-        if isinstance(made, self._package.Net) and made is not net:
-            return result, made, []
+        if isinstance(after, self._package.Net) and after is not net:
+            return result, after, []
         return result, net, ops
 
     def _result(self, cell: str) -> Any:
@@ -116,21 +116,21 @@ class CellMagic:
     def _start(self, ys: Sequence[str], result: Any, before: Mapping[str, Any]) -> Any:
         """What to go backward from: the variables that are named, else the result or the only new scalar."""
         names = self._shell.user_ns
-        known = {name: value for name, value in names.items() if name[:1] != "_" and goes_back(value)}
+        candidates = {name: value for name, value in names.items() if name[:1] != "_" and goes_back(value)}
         for y in ys:
-            if y not in known:
+            if y not in candidates:
                 raise misused(
-                    f"{shorten(y)} is no Variable or tensor from which gradients go back.", *meant(y, known, 3)
+                    f"{shorten(y)} is no Variable or tensor from which gradients go back.", *meant(y, candidates, 3)
                 )
         if ys:
-            return known[ys[0]] if len(ys) == 1 else [known[y] for y in ys]
+            return candidates[ys[0]] if len(ys) == 1 else [candidates[y] for y in ys]
         if goes_back(result):
             return result
-        made = {name: one for name, one in known.items() if before.get(name) is not one}
-        scalars = [name for name, one in made.items() if getattr(one, "ndim", one) == 0]
+        new = {name: one for name, one in candidates.items() if before.get(name) is not one}
+        scalars = [name for name, one in new.items() if getattr(one, "ndim", one) == 0]
         if len(scalars) == 1:
-            return made[scalars[0]]
-        wanted = next(iter([*scalars, *made]), "loss")
+            return new[scalars[0]]
+        wanted = next(iter([*scalars, *new]), "loss")
         raise misused("The cell does not say what to go backward from.", f"Write %%gradviz --ys {wanted}")
 
 

@@ -50,8 +50,8 @@ def matcher(names: Mapping[str, Any]) -> Any:
             return SimpleMatcherResult(completions=[])
         magic, behind = found.groups()
         begun = _LAST_WORD.findall(behind)[0] if magic in BY_WORDS else behind
-        kind, known = _words(magic, begun, behind.removesuffix(begun), names)
-        words = [word for word in dict.fromkeys(known) if word.startswith(begun)]
+        kind, choices = _words(magic, begun, behind.removesuffix(begun), names)
+        words = [word for word in dict.fromkeys(choices) if word.startswith(begun)]
         return SimpleMatcherResult(
             completions=[SimpleCompletion(word, type=kind) for word in words],
             matched_fragment=begun,

@@ -77,8 +77,8 @@ def _said(blobs: list[tuple[str, Value]]) -> str:
 def _numbers(value: Value) -> str:
     if 0 < value.size <= FEW and value.preview:
         return " ".join(digits(number) for row in value.preview for number in row)
-    known = (("min", value.min), ("mean", value.mean), ("max", value.max))
-    return ", ".join(f"{name} {digits(number)}" for name, number in known if number is not None)
+    statistics = (("min", value.min), ("mean", value.mean), ("max", value.max))
+    return ", ".join(f"{name} {digits(number)}" for name, number in statistics if number is not None)
 
 
 class NetCells:
@@ -141,8 +141,8 @@ class NetCells:
         Raises:
             GradvizError: ``undefined_blob``: the user has nothing for a blob. Nothing is fed.
         """
-        known = {blob for op in net.ops[:ran] for blob in (*op.inputs, *op.outputs)}
-        found = {blob: self._source(blob) for blob in reads_from_outside(net.ops[ran:]) if blob not in known}
+        earlier = {blob for op in net.ops[:ran] for blob in (*op.inputs, *op.outputs)}
+        found = {blob: self._source(blob) for blob in reads_from_outside(net.ops[ran:]) if blob not in earlier}
         given = live.workspace
         missing = [blob for blob, source in found.items() if source is None and blob not in given]
         if missing:

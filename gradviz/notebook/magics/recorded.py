@@ -12,7 +12,7 @@ from ..session_protocol import Shown
 
 
 class RecordedView(Answer, frozen=True):
-    """What is known of a blob version.
+    """What was recorded of a blob version.
 
     Attributes:
         blob: the version.

@@ -56,7 +56,7 @@ def assert_states_agree(session, ys, skip, operators) -> int:
     compared = 0
     for position, event in enumerate(ir.backward_events(ys), 1):
         assert session.events[position - 1].kind == event.kind
-        if ir.told and event is not ir.told[-1]:
+        if ir.events and event is not ir.events[-1]:
             continue
         wanted, found = of_engine(ir), of_recording(session, position)
         wanted["ssa"] = [f"{', '.join(s.outputs)}|{s.op.type}|{', '.join(s.inputs)}" for s in ir.ssa]

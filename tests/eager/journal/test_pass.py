@@ -84,7 +84,7 @@ def test_what_becomes_of_variables_between_recording_and_looking_is_not_seen(sch
         return (
             plain,
             values,
-            dict(recording.held),
+            dict(recording.grads_before),
             list(recording.ys),
             [event.rank for event in recording.events if event.kind == "Played"],
             [*map(str, recording.operators)],

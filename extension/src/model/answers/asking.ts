@@ -168,9 +168,9 @@ export function createAnswers(put: Ask | null) {
     wishes = wishes.filter((wish) => wish.isWanted());
     const wish = wishes.pop();
     if (!wish) return;
-    const known = heard.get(key(wish.question));
-    if (known) {
-      wish.done(known);
+    const reply = heard.get(key(wish.question));
+    if (reply) {
+      wish.done(reply);
       return next();
     }
     asking = key(wish.question);
@@ -191,13 +191,13 @@ export function createAnswers(put: Ask | null) {
 
   return {
     /** What was answered before; undefined: it was not asked, or there was no answer. */
-    known: (question: Question) => heard.get(key(question)),
+    reply: (question: Question) => heard.get(key(question)),
     /** Whether a question has been put, and there is no answer yet. */
     isAsked: (question: Question) => asking === key(question),
     /** Calls `done` with the reply, as soon as it is there and if it `isWanted` then; once more with one that comes late. */
     ask(question: Question, isWanted: () => boolean, done: (reply: Reply) => void) {
-      const known = heard.get(key(question));
-      if (known) return done(known);
+      const reply = heard.get(key(question));
+      if (reply) return done(reply);
       const waysOut = [`In Python: session = gradviz.load(path); ${inPython(question)}`];
       if (put === null) return done({ problem: "There is no kernel behind this recording to ask.", waysOut });
       wishes.push({ question, isWanted, done });

@@ -18,14 +18,14 @@ const numbers = list(whole(0));
 /** Reads the answers from JSON text. Throws an Error whose message says what is wrong, and where. */
 export function readPageAnswers(source: string): Answering {
   const document = record(JSON.parse(source), "answers");
-  const knownRows = rows(document["rows"], "rows");
-  const knownBlocks = blocks(document["blocks"], "blocks");
+  const rowTable = rows(document["rows"], "rows");
+  const blockTable = blocks(document["blocks"], "blocks");
   const replies = list(record)(document["replies"], "replies");
   const asked = dictionary(list(entry))(document["asked"], "asked");
 
-  const rowOf = (number: number): string[] => knownRows[number] ?? refuse("blocks", `names row ${number}, and there are ${knownRows.length}`);
+  const rowOf = (number: number): string[] => rowTable[number] ?? refuse("blocks", `names row ${number}, and there are ${rowTable.length}`);
   function block(number: number): unknown[] {
-    const found = knownBlocks[number] ?? refuse("replies", `names block ${number}, and there are ${knownBlocks.length}`);
+    const found = blockTable[number] ?? refuse("replies", `names block ${number}, and there are ${blockTable.length}`);
     return found[0] === "grid" ? [...found.slice(0, 3), numbers(found[3], "blocks").map(rowOf), found[4]] : found;
   }
 

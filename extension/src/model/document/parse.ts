@@ -8,17 +8,17 @@ import { messageOf, readTrace, refuse, text, whole, type Parts, type Reader } fr
 import type { Again, Arrays } from "../schema/trace.gen";
 
 /** Characters that all narrations may have together. A row is short, and what it repeats need not be. */
-export const MOST_TOLD = 200_000_000;
+export const MOST_NARRATED = 200_000_000;
 
 /** Throws where a row is like no event before it, or where the narrations become too long. */
 export function lengthened(rows: (TraceEvent | Again)[], templates: string[]): TraceEvent[] {
   const length = lengthBy(templates);
   const events: TraceEvent[] = [];
-  let told = 0;
+  let characters = 0;
   rows.forEach((row, index) => {
     const event = "like" in row ? repeated(events, row) : row;
-    told += length(event.narration) + event.narration.arguments.length;
-    if (told > MOST_TOLD) refuse(`events[${index}]`, `brings the narrations to more than ${MOST_TOLD} characters`);
+    characters += length(event.narration) + event.narration.arguments.length;
+    if (characters > MOST_NARRATED) refuse(`events[${index}]`, `brings the narrations to more than ${MOST_NARRATED} characters`);
     events.push(event);
   });
   return events;
@@ -28,10 +28,10 @@ export function lengthened(rows: (TraceEvent | Again)[], templates: string[]): T
 function repeated(events: TraceEvent[], row: Again): TraceEvent {
   const path = `events[${events.length}]`;
   const like = events[row.like] ?? refuse(path, "is like no event before it");
-  const { template, arguments: known } = like.narration;
+  const { template, arguments: earlier } = like.narration;
   const end = row.at + row.arguments.length;
-  if (end > known.length) refuse(path, `has arguments up to ${end}, and the event that it is like has ${known.length}`);
-  const filling = end === row.at ? known : [...known.slice(0, row.at), ...row.arguments, ...known.slice(end)];
+  if (end > earlier.length) refuse(path, `has arguments up to ${end}, and the event that it is like has ${earlier.length}`);
+  const filling = end === row.at ? earlier : [...earlier.slice(0, row.at), ...row.arguments, ...earlier.slice(end)];
   return { ...like, group: row.group, frame: row.frame, seconds: row.seconds, narration: { template, arguments: filling } };
 }
 
@@ -156,7 +156,7 @@ function checkGraph(graph: Graph): void {
  */
 function checkGroups(trace: Trace): void {
   const open: number[] = [];
-  const known = new Set<number>();
+  const begun = new Set<number>();
   const inside: Pick<TraceEvent, "subnet" | "frame">[] = [{ subnet: null, frame: null }];
   for (const one of trace.part?.entered ?? []) inside.push(one);
   let depth = inside.length - 1;
@@ -170,8 +170,8 @@ function checkGroups(trace: Trace): void {
     if (kind !== "Failed" && (subnet !== here?.subnet || event.frame !== here.frame)) refuse(`events[${index}]`, "is in another nested net, or run of it, than was entered");
     open.length = depth + 1;
     if (open[depth] !== group) {
-      if (known.has(group)) refuse(`events[${index}].group`, `is ${group}, a group that had ended before`);
-      known.add(group);
+      if (begun.has(group)) refuse(`events[${index}].group`, `is ${group}, a group that had ended before`);
+      begun.add(group);
       open[depth] = group;
     }
     if (kind === "EnteredSubnet") depth++;
@@ -225,7 +225,7 @@ function checkFormat(document: Record<string, unknown>): void {
   throw new Error(`this is a gradviz trace of version ${version}; this gradviz reads version ${VERSION}: ${wayOut}`);
 }
 
-/** What the rules of the schema are about, by their names, before it is known whether all is as it should be. */
+/** What the rules of the schema are about, by their names, before all of them are checked. */
 function partsOf(document: unknown): Parts {
   const inside = (value: unknown, name: string): unknown => (value as Record<string, unknown> | null | undefined)?.[name];
   const listAt = (value: unknown, name: string): unknown[] => {

@@ -1,4 +1,4 @@
-// The user's code: which of its lines an event is about, and the gradient of what each line made. A script has the same by
+// The user's code: which of its lines an event is about, and the gradient of what each line computed. A script has the same by
 // `Session.code`.
 
 import { currentEvent, forwardLine, placesOf } from "../recording/cursor";
@@ -51,7 +51,7 @@ export const calledIn = memoized((trace) => {
   return found;
 });
 
-/** The gradient of what a line of code made, once it is computed; in a loop that of the last run by then. */
+/** The gradient of what a line of code wrote, once it is computed; in a loop that of the last run by then. */
 export function gradientAt(trace: Trace, { subnet, gradient }: Pick<Called, "subnet" | "gradient">, position: number): Value | undefined {
   if (gradient === null || subnet === null) return gradient === null ? undefined : valueAt(trace, { blob: gradient, subnet, frame: null }, position);
   const places = placesOf(trace);

@@ -7,7 +7,7 @@
 import { beginOf, endOf, lengthOf, memoizedByText } from "../recording/lookup";
 import { KINDS, type BreakpointEntry, type Line, type Marks, type Trace, type Value } from "../schema";
 import { blobOf, ConditionError, evaluate, mentioned, parse, shown, type Node, type Result } from "./conditions/conditions";
-import { after, before, computedAt, findIn, latest, namedField, neverComputed, occurrencesOf, parseWatch, rowsOf, told, WORDS, type Occurrences, type Rows } from "./occurrences";
+import { after, askedAt, before, computedAt, findIn, latest, namedField, neverComputed, occurrencesOf, parseWatch, rowsOf, WORDS, type Occurrences, type Rows } from "./occurrences";
 
 /** What a text of a breakpoint means, or why it means nothing. */
 export type Meaning = { occurrences: Occurrences; message: (string | Node)[] | null; problem: null } | { problem: ConditionError };
@@ -49,7 +49,7 @@ export function reverseContinueFrom(trace: Trace, entries: readonly BreakpointEn
 /** The first breakpoint that stops at a position, and what its condition asks about; null: none does. */
 export function stopAt(trace: Trace, entries: readonly BreakpointEntry[], position: number): { entry: BreakpointEntry; value: string } | null {
   const entry = entries.find((one) => stops(one) && after(hitsOf(trace, one), position - 1) === position);
-  return entry ? { entry, value: told(trace, occurrencesOf(trace, entry.on), position) } : null;
+  return entry ? { entry, value: askedAt(trace, occurrencesOf(trace, entry.on), position) } : null;
 }
 
 /** What log points have said by a position, in the order of events. */

@@ -99,7 +99,7 @@ export function findIn(rows: Rows, row: Row): Find {
 /** NaN and the infinities are words in a document. */
 export const WORDS: Record<string, number> = { nan: NaN, inf: Infinity, "-inf": -Infinity };
 
-/** A field of a blob version, of which a value may be known. */
+/** A field of a blob version, of which there may be a value. */
 function blobField({ blob, value }: Row, attribute: string): Result {
   if (attribute === "") return blob || null;
   if (attribute === "name") return bare(blob) || null;
@@ -219,7 +219,7 @@ export function before(positions: readonly number[], position: number): number |
 }
 
 /** What a condition asks about, as it is where it happens: "norm of h_grad@0 = 12.5". */
-export function told(trace: Trace, { condition, rows }: Occurrences, position: number): string {
+export function askedAt(trace: Trace, { condition, rows }: Occurrences, position: number): string {
   const row = rows.get(position);
   if (!condition || !row) return "";
   const find = findIn(rowsOf(trace), row);

@@ -131,9 +131,9 @@ export function occursAt(trace: Trace, target: string): number[] {
   // Events of a loop share their lists of targets, which are looked through once.
   const seen = new Map<string[], boolean>();
   const isNamed = ({ targets }: TraceEvent): boolean => {
-    const known = seen.get(targets) ?? targets.includes(target);
-    seen.set(targets, known);
-    return known;
+    const hasTarget = seen.get(targets) ?? targets.includes(target);
+    seen.set(targets, hasTarget);
+    return hasTarget;
   };
   const positions: number[] = [];
   trace.events.forEach((event, number) => {
@@ -187,7 +187,7 @@ function sibling(trace: Trace, round: Crumb, by: 1 | -1): number | null {
   return null;
 }
 
-/** future: not made yet (a forward operator never is: the net is there before anything happens); current: the forward operator being visited; new: made, changed or run by the current event. */
+/** future: to come (a forward operator never is: the net is there before anything happens); current: the forward operator being visited; new: brought, changed or run by the current event. */
 export const STATES = ["future", "past", "current", "new"] as const;
 export type LineState = (typeof STATES)[number];
 
@@ -255,7 +255,7 @@ export function isStale({ stale }: Line, position: number): boolean {
   return stale !== null && stale <= position;
 }
 
-/** Index into the line's history: its form at the position; the first form while it is not made yet. */
+/** Index into the line's history: its form at the position; the first form before that. */
 export function formAt(line: Line, position: number): number {
   let index = 0;
   while ((line.history[index + 1]?.at ?? Infinity) <= position) index++;
@@ -285,11 +285,11 @@ export function lengthBy(templates: string[]): (said: Narration) => number {
 }
 
 /** How many of the lines are operators, and how many of these exist by a position. */
-export function linesMade(lines: readonly Line[]): { all: number; by(position: number): number } {
-  const made = lines.filter(({ kind }) => kind !== "passed").sort((a, b) => a.made - b.made);
+export function operatorCounts(lines: readonly Line[]): { all: number; by(position: number): number } {
+  const operators = lines.filter(({ kind }) => kind !== "passed").sort((a, b) => a.made - b.made);
   const counts = [0];
-  for (const { many } of made) counts.push((counts[counts.length - 1] ?? 0) + many);
-  return { all: counts[made.length] ?? 0, by: (position) => counts[behind(made, position, (line) => line.made)] ?? 0 };
+  for (const { many } of operators) counts.push((counts[counts.length - 1] ?? 0) + many);
+  return { all: counts[operators.length] ?? 0, by: (position) => counts[behind(operators, position, (line) => line.made)] ?? 0 };
 }
 
 /**

@@ -20,10 +20,10 @@ export const eventAt = (trace: Trace, number: number): TraceEvent | undefined =>
 
 /** The same function, which reads each trace once. */
 export function memoized<T>(read: (trace: Trace) => T): (trace: Trace) => T {
-  const known = new WeakMap<Trace, T>();
+  const cache = new WeakMap<Trace, T>();
   return (trace) => {
-    const found = known.get(trace) ?? read(trace);
-    known.set(trace, found);
+    const found = cache.get(trace) ?? read(trace);
+    cache.set(trace, found);
     return found;
   };
 }
@@ -32,9 +32,9 @@ export function memoized<T>(read: (trace: Trace) => T): (trace: Trace) => T {
 export function memoizedByText<Texts extends string[], T>(read: (trace: Trace, ...texts: Texts) => T): (trace: Trace, ...texts: Texts) => T {
   const byText = memoized(() => new Map<string, T>());
   return (trace, ...texts) => {
-    const [known, key] = [byText(trace), texts.join("\n")];
-    const found = known.get(key) ?? read(trace, ...texts);
-    known.set(key, found);
+    const [cache, key] = [byText(trace), texts.join("\n")];
+    const found = cache.get(key) ?? read(trace, ...texts);
+    cache.set(key, found);
     return found;
   };
 }
@@ -149,7 +149,7 @@ export interface Group {
   forward: Line[];
   backward: Line[];
   /** Since when each of its backward lines exists, in rising order. */
-  mades: number[];
+  linesFrom: number[];
 }
 
 type Groups = ReturnType<typeof groupsOf>;
@@ -159,14 +159,14 @@ export const groupsOf = memoized((trace) => {
   /** The innermost group that holds a line. */
   const of = new Map<string, Group>();
   for (const { id, around, lines: own } of trace.graph.groups) {
-    const group: Group = { id, around: around === null ? null : (byId.get(around) ?? null), forward: [], backward: [], mades: [] };
+    const group: Group = { id, around: around === null ? null : (byId.get(around) ?? null), forward: [], backward: [], linesFrom: [] };
     byId.set(id, group);
     for (const line of own) of.set(line, group);
   }
   for (const line of allLines(trace)) {
     for (const { forward, backward } of outward(of.get(line.id), ({ around }) => around)) (line.role === "forward" ? forward : backward).push(line);
   }
-  for (const group of byId.values()) group.mades = group.backward.map(({ made }) => made).sort((a, b) => a - b);
+  for (const group of byId.values()) group.linesFrom = group.backward.map(({ made }) => made).sort((a, b) => a - b);
   return { byId, of };
 });
 

@@ -21,7 +21,7 @@ export interface Round {
   value: Value;
 }
 
-/** What is known of a blob version in a run of a nested net, or around all of them. */
+/** The recorded value of a blob version in a run of a nested net, or around all of them. */
 export function valueOf(trace: Trace, frame: number | null, blob: string): Value | undefined {
   if (frame === null) return trace.values[blob];
   const run = trace.frames[frame];
@@ -154,7 +154,7 @@ export function computedAt(trace: Trace, frame: number, line: string): number | 
   return null;
 }
 
-/** Arrays with more elements are told by their shape and norm. */
+/** Arrays with more elements are shown by their shape and norm. */
 const TINY = 4;
 
 /** All elements of a tiny array; null where it is larger, or they were left out. */
@@ -163,7 +163,7 @@ export function elementsOf(value: Value): Scalar[] | null {
   return value.size > 0 && value.size <= TINY && elements.length === value.size ? elements : null;
 }
 
-/** The same as numbers; null where one is none, or a complex one, of which the absolute value alone is known. */
+/** The same as numbers; null where one is none, or a complex one, of which the absolute value alone is recorded. */
 export function numbersOf(value: Value | null | undefined): number[] | null {
   const elements = value && value.stack === null && !value.dtype.startsWith("complex") ? elementsOf(value) : null;
   return elements?.every((one) => typeof one === "number") ? (elements as number[]) : null;
@@ -224,10 +224,10 @@ export function gradientsOf(trace: Trace, subnet: string | null, blob: string): 
   return gradientsIn(trace).since.get(keyOf(subnet, blob)) ?? [];
 }
 
-/** Whether no more gradients are made: the pass is whole, or does not stand still to go on. */
+/** Whether no more gradients come: the pass is whole, or does not stand still to go on. */
 export const isOver = (trace: Trace): boolean => trace.upcoming === null || isComplete(trace, lengthOf(trace));
 
-/** Whether all gradients are made at a position: a blob that has none gets none. */
+/** Whether all gradients are there at a position: a blob that has none gets none. */
 export function isComplete(trace: Trace, position: number): boolean {
   return position >= gradientsIn(trace).complete;
 }

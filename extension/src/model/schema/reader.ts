@@ -1,4 +1,4 @@
-// Reads untrusted JSON as a table says that is made from the structs in Python: a default is filled in where something is
+// Reads untrusted JSON as a table says that comes from the structs in Python: a default is filled in where something is
 // left out, and what is not in the table, or breaks a rule of it, is refused. A change of a struct changes nothing here.
 
 import { TABLE, type Marked, type WrittenTrace } from "./trace.gen";
@@ -133,7 +133,7 @@ export const readMarks = (value: unknown): Marked => readersFor({ counts: {}, na
 
 /** What reads types in a document that has these parts; a rule around a type is its own. */
 function readersFor({ counts, names }: Parts): Readers {
-  const known = new Map<string, Reader<unknown>>();
+  const readers = new Map<string, Reader<unknown>>();
   const ruled: Record<string, (rule: string) => Reader<unknown> | undefined> = {
     text: (rule) => names[rule],
     whole: (rule) => (counts[rule] === undefined ? undefined : numberOf(rule, counts[rule])),
@@ -144,9 +144,9 @@ function readersFor({ counts, names }: Parts): Readers {
     const [name = "", rule = around] = type.split(" ");
     const key = `${name} ${rule}`;
     const make = rule === "" ? undefined : ruled[name];
-    const reader = known.get(key) ?? (make ? make(rule) : (LEAVES[name] ?? shaped(SHAPES[name] ?? {}, rule, readerOf)));
+    const reader = readers.get(key) ?? (make ? make(rule) : (LEAVES[name] ?? shaped(SHAPES[name] ?? {}, rule, readerOf)));
     if (!reader) throw new Error(`the schema of a trace has a rule that is not known here: ${key}`);
-    known.set(key, reader);
+    readers.set(key, reader);
     return reader;
   }
   return readerOf;

@@ -34,9 +34,9 @@ export function icon(path: string): SVGSVGElement {
 }
 
 export function button(act: () => void, attributes: Attributes, ...children: Child[]): HTMLButtonElement {
-  const made = element("button", { type: "button", ...attributes }, ...children);
-  made.addEventListener("click", act);
-  return made;
+  const control = element("button", { type: "button", ...attributes }, ...children);
+  control.addEventListener("click", act);
+  return control;
 }
 
 /** A button in a card, which leads to more or elsewhere. */
@@ -81,12 +81,12 @@ export function leave(going: Element): void {
   if (going.contains(document.activeElement)) going.closest<HTMLElement>(".gradviz")?.focus({ preventScroll: true });
 }
 
-function filled<Made extends Element>(made: Made, attributes: Attributes, children: Child[]): Made {
+function filled<Tag extends Element>(target: Tag, attributes: Attributes, children: Child[]): Tag {
   for (const [name, value] of Object.entries(attributes)) {
-    if (value !== false) made.setAttribute(name, value === true ? "" : String(value));
+    if (value !== false) target.setAttribute(name, value === true ? "" : String(value));
   }
-  made.append(...children);
-  return made;
+  target.append(...children);
+  return target;
 }
 
 /** Code in a sentence, with long names of blobs shortened. */

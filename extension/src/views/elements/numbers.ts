@@ -122,9 +122,9 @@ function heatmap(name: string, value: Value): HTMLElement {
 
 function heatCell(cell: Value["preview"][number][number], largest: number, where: string): HTMLElement {
   const finite = typeof cell === "number" && Number.isFinite(cell);
-  const made = element("i", { class: finite ? (cell < 0 ? "gv-below" : "gv-above") : "gv-no-number", title: `${where} ${quantity(cell)}` });
-  if (finite && largest > 0) made.style.setProperty("--gv-strength", `${Math.round(100 * (Math.abs(cell) / largest))}%`);
-  return made;
+  const field = element("i", { class: finite ? (cell < 0 ? "gv-below" : "gv-above") : "gv-no-number", title: `${where} ${quantity(cell)}` });
+  if (finite && largest > 0) field.style.setProperty("--gv-strength", `${Math.round(100 * (Math.abs(cell) / largest))}%`);
+  return field;
 }
 
 /** "first 6 of 64 rows, 16 of 32 columns"; "all 3 rows" where it is whole. */

@@ -169,17 +169,17 @@ function button(group: SVGElement, mark: Element, isOpen: boolean, act: () => vo
   const name = group.querySelector("title")?.textContent?.split(":")[0] ?? "operator";
   const at = (name: string): string => box?.getAttribute(name) ?? "0";
   const area = svgElement("rect", { class: "area", x: at("x"), y: at("y"), width: 26, height: at("height") });
-  const told = { "aria-expanded": String(isOpen), "aria-label": `${isOpen ? "Close" : "Open"} ${name}` };
-  const made = svgElement("g", { class: "toggle", role: "button", tabindex: 0, ...told }, area, mark);
-  press(made, act);
-  made.addEventListener("keydown", (event) => {
+  const aria = { "aria-expanded": String(isOpen), "aria-label": `${isOpen ? "Close" : "Open"} ${name}` };
+  const toggle = svgElement("g", { class: "toggle", role: "button", tabindex: 0, ...aria }, area, mark);
+  press(toggle, act);
+  toggle.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" && event.key !== " ") return;
     event.preventDefault();
     event.stopPropagation();
     act();
   });
-  group.append(made);
-  return made;
+  group.append(toggle);
+  return toggle;
 }
 
 export type Canvas = ReturnType<typeof createCanvas>;
@@ -243,7 +243,7 @@ export function createCanvas(trace: Trace, source: Source, whole: () => Source, 
     return marked;
   }
 
-  /** What the wires carry now; those without room of their own are told where the event is. */
+  /** What the wires carry now; those without room of their own are shown where the event is. */
   function tell(): void {
     picture.leaves?.show(shown);
     picture.labels?.show(shown, new Set([...linesAbout(currentEvent(trace, shown)), selected ?? ""]));

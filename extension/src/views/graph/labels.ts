@@ -3,7 +3,7 @@
 // Where in a drawing the labels of wires can stand, so that nothing lies over anything: each takes the first of its spots
 // that is free.
 
-import { isSeveral, looseWires, severalAt, toldAt, wiresBetween, type Several, type Told, type Wire } from "../../lesson/wires";
+import { isSeveral, looseWires, severalAt, wiresBetween, wireValuesAt, type Several, type Wire, type WireValue } from "../../lesson/wires";
 import { addTo, groupOfNode, groupsOf, lengthOf, linesById, netOf, subnetOf } from "../../model/recording/lookup";
 import { elementsOf } from "../../model/recording/values";
 import type { Line, Trace } from "../../model/schema";
@@ -21,7 +21,7 @@ interface Spot extends Box {
 /** A label that stands at wires, where it can: the best spot first. */
 export interface Planned {
   wires: Wire[];
-  /** Whether the wires are told together. */
+  /** Whether the wires have one label. */
   isTogether: boolean;
   spots: Spot[];
 }
@@ -33,7 +33,7 @@ export const GAP = 6;
 /** How long a wire is that leads nowhere, and how far off the column of those that come from nowhere stands. */
 const STUB = 28;
 const LEAD = 34;
-/** So many blobs between two lines are told each for itself. */
+/** So many blobs between two lines have a label each. */
 const APART = 2;
 /** Between wires that enter one node. */
 const ENTRY = 11;
@@ -55,8 +55,8 @@ export function measured(byId: Map<string, SVGElement>) {
 }
 
 /**
- * Labels at the edges that the drawing has, which lose the names that they had. Between two lines one or two blobs are
- * told each for itself; more, and those between closed groups, together.
+ * Labels at the edges that the drawing has, which lose the names that they had. Between two lines one or two blobs
+ * have a label each; more, and those between closed groups, one together.
  */
 export function edgeLabels(trace: Trace, byId: Map<string, SVGElement>, extent: Extent): Planned[] {
   const labels: Planned[] = [];
@@ -239,27 +239,27 @@ export function labelled(trace: Trace, { svg, byId }: Drawing) {
     show(position: number, near: ReadonlySet<string>) {
       for (const [label, spot] of chosen) {
         const isShown = spot !== undefined || label.wires.some(({ from, to }) => [from, ...to].some((line) => line !== null && near.has(line)));
-        const known = drawn.get(label) ?? (isShown ? draw(layer, label, spot) : null);
-        if (!known) continue;
-        drawn.set(label, known);
-        if (!spot) known.group.toggleAttribute("data-hidden", !isShown);
-        if (isShown) tell(trace, label, known, position);
+        const entry = drawn.get(label) ?? (isShown ? draw(layer, label, spot) : null);
+        if (!entry) continue;
+        drawn.set(label, entry);
+        if (!spot) entry.group.toggleAttribute("data-hidden", !isShown);
+        if (isShown) tell(trace, label, entry, position);
       }
     },
     placeless: planned.filter((label) => !chosen.get(label)).length,
   };
 }
 
-function toldOf(trace: Trace, wires: readonly Wire[], isTogether: boolean, position: number): Told[] {
-  return isTogether ? severalAt(trace, wires, position) : wires.flatMap((wire) => toldAt(trace, wire, position));
+function wireValuesOf(trace: Trace, wires: readonly Wire[], isTogether: boolean, position: number): WireValue[] {
+  return isTogether ? severalAt(trace, wires, position) : wires.flatMap((wire) => wireValuesAt(trace, wire, position));
 }
 
 /** How large a label can become at any position: it stays where it is. */
 function extentIn(trace: Trace): Extent {
   return (wires, isTogether) => {
-    const last = toldOf(trace, wires, isTogether, lengthOf(trace));
-    const grows = (told: Told): number => (isSeveral(told.value) ? COUNTING : 0);
-    const characters = last.map((told) => told.name.length + 3 + Math.max(NOT_YET_IN_SHORT.length, wordsFor(told, undefined, true).length + grows(told)));
+    const last = wireValuesOf(trace, wires, isTogether, lengthOf(trace));
+    const grows = (row: WireValue): number => (isSeveral(row.value) ? COUNTING : 0);
+    const characters = last.map((row) => row.name.length + 3 + Math.max(NOT_YET_IN_SHORT.length, wordsFor(row, undefined, true).length + grows(row)));
     if (wires.some(({ subnet }) => subnet !== null)) characters.push(NESTED);
     return { width: Math.max(...characters) * WIDTH, height: last.length * LINE };
   };
@@ -272,46 +272,46 @@ function draw(layer: SVGElement, { wires, isTogether, spots }: Planned, chosen: 
   const rows = (isTogether ? wires.slice(0, 1) : wires).flatMap(({ isBackward }) => (isBackward ? ["gradient"] : ["value", "gradient"]));
   const texts = rows.map((what, index) => {
     const from = { x: isBefore ? x + width : x, y: y + (index + 0.8) * LINE, "text-anchor": isBefore ? "end" : "start" };
-    const told = svgElement("text", { class: `gv-${what}`, ...from });
+    const text = svgElement("text", { class: `gv-${what}`, ...from });
     const [title, name, value] = [svgElement("title", {}), svgElement("tspan", { class: "gv-name" }), svgElement("tspan", {})];
-    told.append(title, name, value);
-    group.append(told);
-    return { told, title, name, value, shown: "" };
+    text.append(title, name, value);
+    group.append(text);
+    return { element: text, title, name, value, shown: "" };
   });
   layer.append(group);
   return { group, texts };
 }
 
 function tell(trace: Trace, { wires, isTogether }: Planned, { texts }: Drawn, position: number): void {
-  const told = toldOf(trace, wires, isTogether, position);
+  const values = wireValuesOf(trace, wires, isTogether, position);
   // In a nested net values are those of a run, and behind the last event we are in none.
   const isOver = position === lengthOf(trace) && wires.every(({ subnet }) => subnet === null);
   texts.forEach((text, index) => {
-    const one = told[index];
+    const one = values[index];
     if (!one) return;
-    const shown = wordsFor(one, told[index - 1], isOver);
+    const shown = wordsFor(one, values[index - 1], isOver);
     const key = `${one.name} ${shown}`;
     if (key === text.shown) return;
     text.shown = key;
     text.name.textContent = shown === "" ? "" : `${one.name} ${isExact(one.value) ? "= " : ""}`;
     text.value.textContent = shown;
     text.title.textContent = !isMissing(one.value) ? "" : isOver ? NOT_COMPUTED : NOT_YET;
-    text.told.classList.toggle("gv-unknown", isMissing(one.value) || one.value === "none");
+    text.element.classList.toggle("gv-unknown", isMissing(one.value) || one.value === "none");
   });
 }
 
-/** Whether there is nothing to be told yet. */
-function isMissing(value: Told["value"]): boolean {
+/** Whether there is no value yet. */
+function isMissing(value: WireValue["value"]): boolean {
   return value === null || (isSeveral(value) && value.there === 0);
 }
 
-/** Whether all of a value is told. */
-function isExact(value: Told["value"]): boolean {
+/** Whether all elements of a value are shown. */
+function isExact(value: WireValue["value"]): boolean {
   return value !== null && value !== "none" && !isSeveral(value) && elementsOf(value) !== null;
 }
 
 /** Of a wire of which nothing is computed this is said once; behind the last event nothing will be. */
-function wordsFor({ what, value }: Told, before?: Told, isOver = false): string {
+function wordsFor({ what, value }: WireValue, before?: WireValue, isOver = false): string {
   if (isMissing(value)) return what === "gradient" && before?.what === "value" && isMissing(before.value) ? "" : isOver ? NOT_COMPUTED : NOT_YET_IN_SHORT;
   if (value === "none" || value === null) return "none";
   return isSeveral(value) ? wordsForSeveral(value) : glance(value);

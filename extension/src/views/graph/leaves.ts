@@ -76,7 +76,7 @@ export function createLeaves(trace: Trace, drawing: Drawing, navigation: Navigat
   };
 }
 
-/** " 1.39": the norm of a gradient, the value of what the net ends in; nothing is told of an input. */
+/** " 1.39": the norm of a gradient, the value of what the net ends in; none at an input. */
 function numberAt(trace: Trace, kind: Leaves["kind"], blob: string, position: number): string {
   if (kind === "input" || blob === "") return "";
   const value = kind === "gradient" ? gradientAt(trace, { subnet: null, gradient: blob }, position) : valueAt(trace, { blob, subnet: null, frame: null }, position);

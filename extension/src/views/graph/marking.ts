@@ -1,5 +1,5 @@
 // The classes of a drawing's nodes and edges: what they are at a position. The node of a group says whether we are in it, how
-// much of it is made, and whether breakpoints stand in it.
+// much of it exists, and whether breakpoints stand in it.
 
 import { breakpointsAt } from "../../model/filters/marks";
 import { currentEvent, faultAt, forwardLine, hasRun, isStale, linesAbout, lineState, type LineState } from "../../model/recording/cursor";
@@ -20,7 +20,7 @@ interface DrawnNode {
 
 interface DrawnEdge {
   element: SVGElement;
-  made: number;
+  existsFrom: number;
   /** The line whose node the edge ends in; "" for a port. */
   end: string;
 }
@@ -56,7 +56,7 @@ export function createMarking(trace: Trace, drawing: Drawing, drawnAs: (id: stri
     }
     marked.push(...groups.show(position, touched, nodes));
     for (const edge of reached) {
-      const isFuture = edge.made > position;
+      const isFuture = edge.existsFrom > position;
       dress(edge.element, isFuture ? "future" : "past", { hot: !isFuture && fresh.has(edge.end) });
       norms.show(edge.element, position);
     }
@@ -119,8 +119,8 @@ function findEdges(trace: Trace, drawing: Drawing): Map<string, DrawnEdge[]> {
     const [by, from, to] = ["by", "from", "to"].map((word) => said(element, word)) as [string, string, string];
     const ends = by ? [by] : [served(drawing, from), served(drawing, to)];
     // The net is there from the beginning, and so are its edges.
-    const made = element.classList.contains("forward") ? 0 : Math.max(0, ...linesNamed(trace, ends).map((line) => line.made));
-    const edge = { element, made, end: to };
+    const existsFrom = element.classList.contains("forward") ? 0 : Math.max(0, ...linesNamed(trace, ends).map((line) => line.made));
+    const edge = { element, existsFrom, end: to };
     for (const line of new Set(ends)) addTo(edges, line, edge);
   }
   return edges;
@@ -161,10 +161,10 @@ function createGroupMarking(trace: Trace, drawing: Drawing) {
     const own = (line: string): boolean => isInside && isForwardLine(line) === node.isForward && groupsAround(groups, line).includes(group);
     const isNew = lines.some(own);
     const isCurrent = visited !== undefined && own(visited);
-    const made = behind(group.mades, position);
-    const state = isNew ? "new" : isCurrent ? "current" : !node.isForward && made === 0 ? "future" : "past";
-    const all = group.mades.length;
-    const progress = node.isForward || made === all ? node.says : `${made} of ${all} made`;
+    const count = behind(group.linesFrom, position);
+    const state = isNew ? "new" : isCurrent ? "current" : !node.isForward && count === 0 ? "future" : "past";
+    const all = group.linesFrom.length;
+    const progress = node.isForward || count === all ? node.says : `${count} of ${all} made`;
     const text = !isNew && !isCurrent ? progress : node.isForward ? `here: #${/\d+$/.exec(lines.find(own) ?? visited ?? "")?.[0] ?? ""}` : `here · ${progress}`;
     dress(node.element, state, { obstacle: node.isForward && isFaulty });
     if (node.detail && node.detail.textContent !== text) node.detail.textContent = text;

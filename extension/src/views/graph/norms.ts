@@ -19,7 +19,7 @@ interface NormedEdge {
   element: SVGElement;
   subnet: string | null;
   gradients: string[];
-  /** The line of its label that says the norm; undefined until it is known. */
+  /** The line of its label that says the norm; undefined until it is computed. */
   text?: SVGElement;
 }
 
@@ -32,7 +32,7 @@ export function createNorms(trace: Trace, drawing: Drawing) {
   }
   const scale = memoized(() => scaleOf([...edges.values()].flatMap((edge) => norms(trace, edge, endOf(trace)))));
 
-  /** Says what is known of an edge at a position. */
+  /** Shows the gradient of an edge at a position. */
   function show(element: Element, position: number): void {
     const edge = edges.get(element);
     if (!edge) return;
@@ -141,7 +141,7 @@ export const firstOdd = memoized((trace) => {
   return found;
 });
 
-/** Since when it is known of a forward operator that no gradient passes it. */
+/** Since when a forward operator is seen to pass no gradient on. */
 const cutsOf = memoized((trace) => {
   const found = new Map<string, number>();
   trace.events.forEach((event, index) => {

@@ -1,6 +1,6 @@
 // The table of the operators, the other form of the graph: one row for each forward operator, with what its gradient is.
 
-import { isMade, lastTold } from "../../lesson/lesson";
+import { isGenerated, lastUnveiled } from "../../lesson/lesson";
 import { gradientAt, normOf } from "../../model/filters/code";
 import { currentEvent, forwardLine, hasRun } from "../../model/recording/cursor";
 import { addTo, numberOf, subnetOf } from "../../model/recording/lookup";
@@ -65,25 +65,25 @@ export function createOperators(trace: Trace, navigation: Navigation) {
     list.fill(sorted.length);
   }
 
-  const last = (): number => lastTold(trace, position, isVeiled);
+  const last = (): number => lastUnveiled(trace, position, isVeiled);
 
   /** Whether the order can be another one at another position. */
   const isMoving = (): boolean => order.column === "norm" || (isVeiled && (order.column === "made" || order.column === "ran"));
 
   function key(entry: Entry, column: Column): number | string | null {
     if (column === "type") return entry.line.type;
-    if (column === "made") return told(entry.line.made);
-    if (column === "ran") return told(entry.line.ran);
+    if (column === "made") return unveiled(entry.line.made);
+    if (column === "ran") return unveiled(entry.line.ran);
     if (column === "index") return entry.order;
     const norm = normNow(entry);
     return typeof norm === "number" || norm === null ? norm : norm === "-inf" ? -Infinity : Infinity;
   }
 
-  /** The number of an event that may be told. */
-  const told = (event: number | null): number | null => (event !== null && event <= last() ? event : null);
+  /** The number of an event, null for one that a lesson hides. */
+  const unveiled = (event: number | null): number | null => (event !== null && event <= last() ? event : null);
 
-  /** Whether it may be told of what has no gradient that it has none: of a pass that stands still, once it is made. */
-  const isSettled = (): boolean => (last() === Infinity || isMade(trace, position)) && isOver(trace);
+  /** Whether what has no gradient may be said to have none: of a pass that stands still, once it is whole. */
+  const isSettled = (): boolean => (last() === Infinity || isGenerated(trace, position)) && isOver(trace);
 
   /** The gradient of what an operator writes, once it is computed by a position; in a loop that of the last run by then. */
   const gradientBy = ({ subnet, line }: Entry, at: number): Value | undefined => gradientAt(trace, { subnet, gradient: line.gradient }, at);
@@ -94,7 +94,7 @@ export function createOperators(trace: Trace, navigation: Navigation) {
   }
 
   function gradientText({ gradients }: Entry): string {
-    const names = gradients.filter(({ made }) => told(made) !== null).map(({ type, kind }) => (kind === "passed" ? "passes on" : type));
+    const names = gradients.filter(({ made }) => unveiled(made) !== null).map(({ type, kind }) => (kind === "passed" ? "passes on" : type));
     return names.join(", ") || (isSettled() ? "none" : NOT_YET_IN_SHORT);
   }
 
@@ -117,14 +117,14 @@ export function createOperators(trace: Trace, navigation: Navigation) {
     const entry = sorted[index] as Entry;
     const { line } = entry;
     const lead = button(() => navigation.select(line.id), { "data-operator": line.id, title: "Show it in the program and the inspector" }, line.type);
-    const [gradients, norm, made, ran] = [cell(), cell(), cell(), cell()];
-    const cells = [cell(entry.name), cell(lead), cell(...listed(line.inputs)), cell(...listed(line.outputs)), gradients, norm, made, ran];
+    const [gradients, norm, since, ran] = [cell(), cell(), cell(), cell()];
+    const cells = [cell(entry.name), cell(lead), cell(...listed(line.inputs)), cell(...listed(line.outputs)), gradients, norm, since, ran];
     const row = {
       element: element("div", { class: "gv-record", role: "row" }, ...cells),
       update() {
         say(gradients, gradientText(entry));
         say(norm, normText(entry));
-        say(made, String(told(line.made) ?? NOT_YET_IN_SHORT));
+        say(since, String(unveiled(line.made) ?? NOT_YET_IN_SHORT));
         say(ran, ranText(line));
         row.element.setAttribute("aria-rowindex", String(placeOf(line.id) + 2));
         row.element.classList.toggle("gv-selected", line.id === selected);
@@ -208,9 +208,9 @@ function readEntries(trace: Trace): Entry[] {
 
 /** A cell, whose whole text is in its tool tip too: it can be too narrow for it. */
 function cell(...content: Child[]): HTMLElement {
-  const made = element("div", { role: "cell" }, ...content);
-  if (made.firstElementChild?.localName !== "button") made.title = made.textContent ?? "";
-  return made;
+  const box = element("div", { role: "cell" }, ...content);
+  if (box.firstElementChild?.localName !== "button") box.title = box.textContent ?? "";
+  return box;
 }
 
 /** A cell says something else now. */

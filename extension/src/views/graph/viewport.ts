@@ -162,7 +162,7 @@ export function createViewport(drawing: Pictured) {
     };
   }
 
-  /** A step was made: what it is about is `all`, and what it made stands first. */
+  /** A step was made: what it is about is `all`, and what it brought stands first. */
   function step(all: Element[], first: Element[]): void {
     overview.mark();
     if (zoomed !== "to the whole" || all.length === 0) return follow(all, first);

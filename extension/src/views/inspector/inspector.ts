@@ -1,6 +1,6 @@
-// The inspector: what is known of the blobs in focus, in tabs.
+// The inspector: the blobs in focus, their values, gradients and rules, in tabs.
 
-import { lastTold, type Lesson } from "../../lesson/lesson";
+import { lastUnveiled, type Lesson } from "../../lesson/lesson";
 import type { Answers, Problem } from "../../model/answers/asking";
 import { currentEvent, faultAt, forwardLine, lineState, namesAt, textsOf } from "../../model/recording/cursor";
 import { linesById, netOf, subnetOf } from "../../model/recording/lookup";
@@ -105,15 +105,15 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
     return linesById(trace).get(selected ?? forwardLine(event) ?? event?.lines.at(-1) ?? "");
   }
 
-  const last = (): number => lastTold(trace, position, lesson.isOn);
+  const last = (): number => lastUnveiled(trace, position, lesson.isOn);
 
-  /** What an event has told of by now, in a lesson; else all. */
+  /** Those of which the event has come, in a lesson; else all. */
   function byNow<T extends { at: number }>(all: T[]): T[] {
     return all.filter(({ at }) => at <= last());
   }
 
-  /** Whether the number of a blob may be told: in a lesson, when it is computed. */
-  const isTold = (place: Place): boolean => last() === Infinity || isComputed(trace, place, position);
+  /** Whether the value of a blob may be shown: in a lesson, when it is computed. */
+  const isUnveiled = (place: Place): boolean => last() === Infinity || isComputed(trace, place, position);
 
   /** The nested net that the blobs belong to, and the run of it that we are in. */
   function where(): { subnet: string | null; frame: number | null } {
@@ -133,7 +133,7 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
     });
     const { subnet, frame } = where();
     if (subnet === null) return [...faultCard(), choice, ...cards({ blob: shown, subnet, frame }, [])];
-    const rounds = roundsOf(trace, subnet, shown, frame).filter((one) => isTold({ blob: shown, subnet, frame: one.frame }));
+    const rounds = roundsOf(trace, subnet, shown, frame).filter((one) => isUnveiled({ blob: shown, subnet, frame: one.frame }));
     const turned = rounds.find((one) => one.frame === (round ?? frame)) ?? (frame === null ? rounds[0] : undefined);
     const look = (one: Round): void => {
       round = one.frame;
@@ -199,14 +199,14 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
 
   function ledgerTab(own: number | null | undefined, merge: Merge | undefined, found: string[]): HTMLElement[] {
     const { subnet, frame } = where();
-    const known = byNow(trace.ledgers);
-    const ledgers = ledgersFor(known, trace.ledgers[own ?? -1], found, subnet, frame);
+    const ledgersByNow = byNow(trace.ledgers);
+    const ledgers = ledgersFor(ledgersByNow, trace.ledgers[own ?? -1], found, subnet, frame);
     const cards = [...(merge ? [mergeCard(trace, merge)] : []), ...ledgers.map((ledger) => ledgerCard(trace, ledger, position, lesson.isOn, navigation.go))];
     const added = ledgers[0];
     const about = added ? { blob: added.blob, subnet: added.subnet, frame: added.frame } : { blob: subject(found), subnet, frame };
     const place = about.blob === undefined ? null : { ...about, blob: about.blob };
     if (cards.length === 0 && place) cards.push(...singleCard(asking, place, position));
-    return [...(cards.length > 0 ? cards : [ledgerList(trace, known, navigation.go)]), ...(place ? pathsCard(asking, place, position) : [])];
+    return [...(cards.length > 0 ? cards : [ledgerList(trace, ledgersByNow, navigation.go)]), ...(place ? pathsCard(asking, place, position) : [])];
   }
 
   return {

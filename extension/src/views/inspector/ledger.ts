@@ -32,7 +32,7 @@ export function ledgersFor(among: readonly Ledger[], own: Ledger | undefined, bl
   return (sums.length > 0 ? sums : here.slice(0, 1)).slice(0, TOGETHER);
 }
 
-/** A ledger at a position; `isVeiled`: numbers that come later are not told, else they are said to come later. */
+/** A ledger at a position; `isVeiled`: numbers that come later are hidden, else they are said to come later. */
 export function ledgerCard(trace: Trace, whole: Ledger, position: number, isVeiled: boolean, go: (position: number) => void): HTMLElement {
   const ledger = isVeiled ? ledgerAt(trace, whole, position) : whole;
   const isLater = !isAdded(trace, whole, position);
@@ -120,9 +120,9 @@ function numbers({ norm, share, cosine }: Contribution, { missing, absent }: Wor
 /** A bar for a share. It can be below 0 (it pulls the other way) or above 1; the bar stops there, the number does not. */
 export function shareBar(share: Scalar | null): HTMLElement {
   const fill = element("span");
-  const known = typeof share === "number" ? share : 0;
-  fill.style.width = `${Math.min(100, Math.abs(known) * 100)}%`;
-  if (known >= 0) return element("span", { class: "gv-share-bar", "aria-hidden": "true" }, fill);
+  const fraction = typeof share === "number" ? share : 0;
+  fill.style.width = `${Math.min(100, Math.abs(fraction) * 100)}%`;
+  if (fraction >= 0) return element("span", { class: "gv-share-bar", "aria-hidden": "true" }, fill);
   return element("span", { class: "gv-share-bar gv-against", "aria-hidden": "true", title: "pulls against the sum" }, fill);
 }
 

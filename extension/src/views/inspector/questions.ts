@@ -1,7 +1,7 @@
 // An answer as its blocks: paragraphs, lists and tables, in which names lead to what they name.
 // The inspector's tabs Why, Versions, Check and State, and the paths of the Ledger tab: what Python answers.
 
-import { isMade, isSettled } from "../../lesson/lesson";
+import { isGenerated, isSettled } from "../../lesson/lesson";
 import type { Answers, Block, Question, Reply } from "../../model/answers/asking";
 import { currentEvent, forwardLine, pathOf } from "../../model/recording/cursor";
 import { forwardOf, lengthOf, linesById, numberOf, subnetOf } from "../../model/recording/lookup";
@@ -21,16 +21,16 @@ export interface Asking {
   trace: Trace;
   answers: Answers;
   navigation: Navigation;
-  /** Whether nothing may be told that comes later than the position: a lesson is on. */
+  /** Whether nothing may be shown that comes later than the position: a lesson is on. */
   isVeiled(): boolean;
 }
 
 /** A place for an answer: it says that it is on its way until it is there. Late, for another position, it is nowhere. */
 export function answerCard(asking: Asking, question: Question, show = shownReply): HTMLElement {
   const card = element("div", { class: "gv-card gv-answer" });
-  const known = asking.answers.known(question);
-  if (known) {
-    card.append(...show(asking, known));
+  const reply = asking.answers.reply(question);
+  if (reply) {
+    card.append(...show(asking, reply));
     return card;
   }
   let isAnswered = false;
@@ -65,9 +65,9 @@ function fill(box: HTMLElement, card: HTMLElement, ...content: HTMLElement[]): v
   card.focus({ preventScroll: true });
 }
 
-/** A button that asks, and the answer in its place; at once where it is known. */
+/** A button that asks, and the answer in its place; at once where it is there already. */
 export function onDemand(asking: Asking, label: string, question: Question, show = shownReply): HTMLElement {
-  if (asking.answers.known(question) || asking.answers.isAsked(question)) return answerCard(asking, question, show);
+  if (asking.answers.reply(question) || asking.answers.isAsked(question)) return answerCard(asking, question, show);
   const ask = (): void => {
     const card = answerCard(asking, question, show);
     fill(place, card, card);
@@ -95,26 +95,26 @@ export function shownBlock(asking: Asking, block: Block): HTMLElement {
 type Grid = Block & { kind: "grid" };
 
 function table({ title, head, rows, foot }: Grid, linked: (text: string) => Child[]): HTMLElement {
-  const made = element("table", { class: "gv-ledger" }, element("caption", {}, ...linked(title)));
+  const ledger = element("table", { class: "gv-ledger" }, element("caption", {}, ...linked(title)));
   if (rows.length > 0) {
     // A row may be named by its first cell, and then the column needs no name.
     const titles = head.map((name) => (name === "" ? element("td") : element("th", { scope: "col" }, name)));
     const body = rows.map((row) => element("tr", {}, ...row.map((cell) => element("td", {}, ...linked(cell)))));
-    made.append(element("thead", {}, element("tr", {}, ...titles)), element("tbody", {}, ...body));
+    ledger.append(element("thead", {}, element("tr", {}, ...titles)), element("tbody", {}, ...body));
   }
-  if (foot) made.append(element("tfoot", {}, element("tr", {}, element("td", { class: "gv-note", colspan: head.length }, ...linked(foot)))));
-  return element("div", { class: "gv-wide", role: "region", tabindex: 0, "aria-label": title }, made);
+  if (foot) ledger.append(element("tfoot", {}, element("tr", {}, element("td", { class: "gv-note", colspan: head.length }, ...linked(foot)))));
+  return element("div", { class: "gv-wide", role: "region", tabindex: 0, "aria-label": title }, ledger);
 }
 
 /** Each row of a wide table as its first cell with the others below, each behind the name of its column. */
 function cards({ title, head, rows, foot }: Grid, linked: (text: string) => Child[]): HTMLElement {
-  const made = rows.map((row) => {
+  const items = rows.map((row) => {
     const [first = "", ...rest] = row;
     const pairs = rest.flatMap((cell, index) => [element("dt", {}, head[index + 1] ?? ""), element("dd", {}, ...linked(cell))]);
     return element("div", { class: "gv-row" }, element("code", {}, ...linked(first)), element("dl", {}, ...pairs));
   });
   const last = foot ? [element("p", { class: "gv-note" }, ...linked(foot))] : [];
-  return element("div", { class: "gv-card" }, element("b", {}, ...linked(title)), ...made, ...last);
+  return element("div", { class: "gv-card" }, element("b", {}, ...linked(title)), ...items, ...last);
 }
 
 const NAMED = /event (\d+)|#(\d+)|[^\s,;:()"]+@\d+/g;
@@ -154,7 +154,7 @@ export function asked(trace: Trace, { blob, subnet, frame }: Place): string {
 }
 
 export function whyCards(asking: Asking, place: Place, position: number): HTMLElement[] {
-  if (asking.isVeiled() && !isMade(asking.trace, position)) return heldBack("the pass is made");
+  if (asking.isVeiled() && !isGenerated(asking.trace, position)) return noteForLater("the pass is made");
   const question = (name: Question["question"]): Question => ({ question: name, arguments: [asked(asking.trace, place)], position });
   const value = valueAt(asking.trace, place, asking.isVeiled() ? position : lengthOf(asking.trace));
   const why = answerCard(asking, question("why_none"));
@@ -165,12 +165,12 @@ export function whyCards(asking: Asking, place: Place, position: number): HTMLEl
 }
 
 export function versionsCards(asking: Asking, place: Place, position: number): HTMLElement[] {
-  if (asking.isVeiled() && !isMade(asking.trace, position)) return heldBack("the pass is made");
+  if (asking.isVeiled() && !isGenerated(asking.trace, position)) return noteForLater("the pass is made");
   return [answerCard(asking, { question: "versions", arguments: [asked(asking.trace, place)], position })];
 }
 
 /** What a lesson tells only then. */
-function heldBack(until: string): HTMLElement[] {
+function noteForLater(until: string): HTMLElement[] {
   return [quiet(`A lesson tells this when ${until}: before, it is yours to predict.`)];
 }
 
@@ -183,7 +183,7 @@ export function checkCards(asking: Asking, place: Place | null, selected: string
   const subnet = line ? subnetOf(line.id) : null;
   const event = currentEvent(trace, position);
   const frame = event?.subnet === subnet ? (event?.frame ?? null) : null;
-  if ((line && !isOpen(line.inputs, { subnet, frame })) || (place && !isOpen([place.blob], place))) return heldBack("these gradients are computed");
+  if ((line && !isOpen(line.inputs, { subnet, frame })) || (place && !isOpen([place.blob], place))) return noteForLater("these gradients are computed");
   if (line) {
     const name = `#${numberOf(line)}`;
     cards.push(checkCard(asking, "", asked(trace, { blob: name, subnet, frame }), position));
@@ -196,7 +196,7 @@ export function checkCards(asking: Asking, place: Place | null, selected: string
 function checkCard(asking: Asking, label: string, word: string, position: number): HTMLElement {
   const check: Question = { question: "check", arguments: [word], position };
   const ask = (): HTMLElement => (label === "" ? answerCard(asking, check, shownCheck) : onDemand(asking, label, check, shownCheck));
-  if (asking.answers.known(check)) return ask();
+  if (asking.answers.reply(check)) return ask();
   const isPossible = (reply: Reply): boolean => "blocks" in reply && reply.data?.["problem"] === "";
   return answerCard(asking, { ...check, question: "checkable" }, (_, reply) => (isPossible(reply) ? [ask()] : shownReply(asking, reply)));
 }

@@ -38,11 +38,11 @@ export function roundChoice(trace: Trace, rounds: readonly Round[], shown: Round
 /** A column for each number, as high as it is large or, where they differ widely, as its order of magnitude is. */
 export function columns(numbers: readonly (Scalar | null)[], marked: number, what: string): HTMLElement {
   const sizes = numbers.map((one) => (typeof one === "number" && Number.isFinite(one) ? Math.abs(one) : null));
-  const known = sizes.filter((one): one is number => one !== null && one > 0);
-  const [least, most] = known.reduce(([low, high], one) => [Math.min(low, one), Math.max(high, one)], [Infinity, 0]);
-  const isWide = known.length > 0 && most / least > WIDE;
+  const positive = sizes.filter((one): one is number => one !== null && one > 0);
+  const [least, most] = positive.reduce(([low, high], one) => [Math.min(low, one), Math.max(high, one)], [Infinity, 0]);
+  const isWide = positive.length > 0 && most / least > WIDE;
   const height = (size: number): number => {
-    if (size === 0 || known.length === 0) return 0;
+    if (size === 0 || positive.length === 0) return 0;
     if (!isWide) return HEIGHT * (size / most);
     // The quotient of two sizes may be infinite, the difference of their logarithms is not.
     return HEIGHT * (0.06 + (0.94 * (Math.log(size) - Math.log(least))) / (Math.log(most) - Math.log(least)));

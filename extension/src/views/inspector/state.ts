@@ -112,8 +112,8 @@ function poolCard(pools: Pool[], position: number): HTMLElement {
   const head = element("b", {}, "Names", element("span", { class: "gv-note" }, " that the pools have lent"));
   const rows = pools.map((one) => {
     const bar = shareBar(one.in_use / Math.max(1, one.in_use + one.free));
-    const told = `${count(one.in_use)} in use, ${count(one.free)} free`;
-    return element("tr", isNew(one.at, position) ? { class: "gv-changed" } : {}, element("td", {}, one.name), element("td", { class: "gv-share" }, bar, told));
+    const counts = `${count(one.in_use)} in use, ${count(one.free)} free`;
+    return element("tr", isNew(one.at, position) ? { class: "gv-changed" } : {}, element("td", {}, one.name), element("td", { class: "gv-share" }, bar, counts));
   });
   return element("div", { class: "gv-card gv-state" }, head, element("table", { class: "gv-ledger gv-grads" }, element("tbody", {}, ...rows)));
 }

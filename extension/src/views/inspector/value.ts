@@ -1,4 +1,4 @@
-// The inspector's Value tab: the blobs in focus, and what is known of the one that is chosen: numbers as a heat map or as a
+// The inspector's Value tab: the blobs in focus, and the recorded value of the one that is chosen: numbers as a heat map or as a
 // table, or of a scope blob the workspaces on its stack. Below it the rule that gave an operator its gradient.
 
 import type { Reply } from "../../model/answers/asking";
@@ -28,7 +28,7 @@ export interface Seen {
   turn(corner: Corner): void;
 }
 
-/** What is known of one blob version at a position. */
+/** The recorded value of one blob version at a position. */
 export function valueCard(asking: Asking, place: Place, position: number, seen: Seen): HTMLElement {
   const { trace, isVeiled } = asking;
   const { blob, subnet, frame } = place;
@@ -62,7 +62,7 @@ function looks({ areInTable, toggle }: Seen): HTMLElement {
   return choice.element;
 }
 
-/** Of the operators made by a position the one that reads a blob version next; those in nested nets are told of in other tabs. */
+/** Of the operators that exist at a position the one that reads a blob version next; those in nested nets are in other tabs. */
 function nextReader(trace: Trace, { blob, subnet }: Place, position: number, by: number): HTMLElement[] {
   if (subnet !== null) return [];
   const lines = [...trace.forward, ...trace.backward];
@@ -114,12 +114,12 @@ function duration(seconds: number): string {
 }
 
 function statistics(value: Value): HTMLElement {
-  const known = (label: string, found: Scalar | null): [string, string, boolean] => [label, found === null ? "none" : quantity(found), false];
+  const statistic = (label: string, found: Scalar | null): [string, string, boolean] => [label, found === null ? "none" : quantity(found), false];
   const counted = (label: string, found: number, isBad: boolean): [string, string, boolean] => [label, count(found), isBad && found > 0];
   const of = value.dtype.startsWith("complex") ? " |·|" : "";
   const rows: [string, string, boolean][] = [
-    known(`min${of}`, value.min), known(`max${of}`, value.max), ...(of ? [] : [known("mean", value.mean)]), known("mean |·|", value.mean_abs),
-    known("norm ‖·‖", value.norm), counted("zeros", value.zero, false), counted("NaN", value.nan, true), counted("infinite", value.inf, true),
+    statistic(`min${of}`, value.min), statistic(`max${of}`, value.max), ...(of ? [] : [statistic("mean", value.mean)]), statistic("mean |·|", value.mean_abs),
+    statistic("norm ‖·‖", value.norm), counted("zeros", value.zero, false), counted("NaN", value.nan, true), counted("infinite", value.inf, true),
     ...(value.subnormal ? [counted("subnormal", value.subnormal, true)] : []),
   ];
   const table = element("div", { class: "gv-statistics", role: "list" });
@@ -176,8 +176,8 @@ function table(blob: string, numbers: Scalar[][], { row, column }: Corner): HTML
     const cells = one.map((number) => element("td", typeof number === "number" ? {} : { class: "gv-bad" }, quantity(number)));
     return element("tr", {}, element("th", { scope: "row" }, String(row + index)), ...cells);
   });
-  const made = element("table", { class: "gv-numbers-table" }, element("thead", {}, element("tr", {}, element("td"), ...head)), element("tbody", {}, ...body));
-  return element("div", { class: "gv-wide", role: "region", tabindex: 0, "aria-label": `numbers of ${blob}` }, made);
+  const table = element("table", { class: "gv-numbers-table" }, element("thead", {}, element("tr", {}, element("td"), ...head)), element("tbody", {}, ...body));
+  return element("div", { class: "gv-wide", role: "region", tabindex: 0, "aria-label": `numbers of ${blob}` }, table);
 }
 
 /** More are shown when they are asked for. */
@@ -240,7 +240,7 @@ export interface ChosenOfRule {
   isRuleOpen: boolean;
 }
 
-/** The rule that gave an operator its gradient: where it is written, and its text. Of a line the rule of its operator, or of the one that it came from; nothing where none is known. */
+/** The rule that gave an operator its gradient: where it is written, and its text. Of a line the rule of its operator, or of the one that it came from; nothing where there is none. */
 export function ruleCard(trace: Trace, line: Line | undefined, chosen: ChosenOfRule): HTMLElement[] {
   const place = line && ruleOf(trace, line);
   if (!line || !place) return [];

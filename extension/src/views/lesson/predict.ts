@@ -55,7 +55,7 @@ export function createPredict(trace: Trace, navigation: Navigation, lesson: Less
     course.show(lesson.course);
     question = questionBefore(trace, lesson.next(trace, position));
     outcome.className = `gv-predicted${lesson.outcome ? (lesson.outcome.isRight ? " gv-right" : " gv-wrong") : ""}`;
-    outcome.replaceChildren(...(lesson.outcome ? told(lesson.outcome) : []));
+    outcome.replaceChildren(...(lesson.outcome ? verdict(lesson.outcome) : []));
     hint.textContent = lesson.outcome ? "" : howTo(question);
     asked.replaceChildren(...(question ? asking(trace, question, position) : [nothingToAsk(trace, position)]));
     offer();
@@ -101,7 +101,7 @@ function howTo(question: Question | null): string {
   return question.kind === "choice" ? `1 to ${question.choices.length} choose, → reveals` : "type, Enter reveals";
 }
 
-function told({ isRight, question }: Outcome): (Node | string)[] {
+function verdict({ isRight, question }: Outcome): (Node | string)[] {
   const answer = question.kind === "choice" ? (question.choices[question.right] ?? "") : question.right.map((one) => quantity(one, 3)).join(", ");
   return [element("b", {}, isRight ? "✓ Right: " : "✗ Not so: "), ...marked(answer)];
 }
@@ -137,12 +137,12 @@ function chainRows(trace: Trace, position: number): HTMLElement {
   return list;
 }
 
-/** "∂a = 0.5 + 0.2 = 0.7"; of larger arrays only the sum is told: norms do not add up. */
+/** "∂a = 0.5 + 0.2 = 0.7"; of larger arrays only the sum is shown: norms do not add up. */
 function addition({ total, result, terms }: Sum): Printed {
   const left = named(total);
   if (!result) return joinedBy("=", [left, said(NOT_YET)]);
-  const isTold = terms.length > 0 && [result, ...terms].every((one) => numbersOf(one) !== null);
-  if (!isTold) return joinedBy("=", [left, said(glance(result))]);
+  const hasNumbers = terms.length > 0 && [result, ...terms].every((one) => numbersOf(one) !== null);
+  if (!hasNumbers) return joinedBy("=", [left, said(glance(result))]);
   const shown = terms.map((one, index) => said(index === 0 ? glance(one) : signed(glance(one))));
   return joinedBy("=", [left, joinedBy("+", shown), said(glance(result))]);
 }

@@ -1,4 +1,4 @@
-// The user's code, a cell or a file, with the norm of the gradient of what each line made beside it. A click on a line runs to
+// The user's code, a cell or a file, with the norm of the gradient of what each line computed beside it. A click on a line runs to
 // the next event about that; one in the gutter sets a breakpoint, or takes it away.
 
 import { calledIn, codeOf, codesAt, gradientAt, greatestNorm, normOf, placeOf, type Called } from "../../model/filters/code";

@@ -1,6 +1,6 @@
 // The program as text in SSA form: the forward net and, below it, the backward pass as it grows.
 
-import { crumbs, currentEvent, isRefused, linesAbout, linesMade } from "../../model/recording/cursor";
+import { crumbs, currentEvent, isRefused, linesAbout, operatorCounts } from "../../model/recording/cursor";
 import { endOf, linesById, subnetOf, subnetsById } from "../../model/recording/lookup";
 import { roundText } from "../../model/recording/values";
 import type { BreakpointEntry, Line, Subnet, Trace } from "../../model/schema";
@@ -33,7 +33,7 @@ export function createSection(part: Part, shared: Shared) {
   const count = element("span", { class: "gv-count" });
   const head = element("div", { class: "gv-section" }, element("span", {}, title), count);
   const body = element("div", { class: `gv-lines gv-lines-${part}`, role: "tree", "aria-label": title });
-  const made = linesMade(trace[part]);
+  const counts = operatorCounts(trace[part]);
   let items: Item[] = [];
   let places = new Map<string, number>();
   /** The line that the Tab key reaches. */
@@ -70,13 +70,13 @@ export function createSection(part: Part, shared: Shared) {
   }
 
   function progress(by: number): string {
-    if (!isRefused(trace)) return `${howMany(by)} of ${howMany(made.all)} made${trace.obstacle ? ", none run" : ""}`;
+    if (!isRefused(trace)) return `${howMany(by)} of ${howMany(counts.all)} made${trace.obstacle ? ", none run" : ""}`;
     return `${howMany(by)} made${shared.position === endOf(trace) ? ", then it stops" : ""}`;
   }
 
   /** Shows the lines `touched` as they are at the position, and one line where it can be seen. */
   function show(touched: Iterable<string>, line: string | undefined): void {
-    count.textContent = part === "forward" ? counted(made.all, "operator") : progress(made.by(shared.position));
+    count.textContent = part === "forward" ? counted(counts.all, "operator") : progress(counts.by(shared.position));
     let isOther = false;
     for (const id of touched) {
       const row = list.rows.get(id);

@@ -53,7 +53,7 @@ export function createRow(trace: Trace, { line, number, nets, depth, at, among }
   const code = element("code");
   const obstacle = isObstacle(trace, line.id) ? trace.obstacle : null;
   const fault = element("span", { class: "gv-note" });
-  const made = element(
+  const button = element(
     "button",
     {
       type: "button", role: "treeitem", class: `gv-line gv-${line.role}`, "data-line": line.id, tabindex: -1, title: [...(obstacle ? [reason(obstacle), ""] : []), about(line, names)].join("\n"),
@@ -63,27 +63,27 @@ export function createRow(trace: Trace, { line, number, nets, depth, at, among }
     element("span", { class: "gv-number" }, number),
     code,
   );
-  indent(made, depth);
-  made.append(fault);
-  if (nets.length > 0) made.append(element("span", { class: "gv-fold", "aria-hidden": "true", title: `Nested nets of ${line.type} (+, −)` }));
-  return { line, element: made, code, fault, form: -1 };
+  indent(button, depth);
+  button.append(fault);
+  if (nets.length > 0) button.append(element("span", { class: "gv-fold", "aria-hidden": "true", title: `Nested nets of ${line.type} (+, −)` }));
+  return { line, element: button, code, fault, form: -1 };
 }
 
 export type Title = ReturnType<typeof createTitle>;
 
-/** The title of a nested net, above its lines; `round` is where its run is told. */
+/** The title of a nested net, above its lines; `round` is where its run is named. */
 export function createTitle({ net, depth }: TitleItem) {
   const round = element("span", { class: "gv-round" });
   const title = net.argument === "net" ? net.name : `${net.argument} ${net.name}`;
-  const made = element("div", { class: "gv-net", title: net.path.join(" / ") }, element("span", {}, title), round);
-  indent(made, depth);
-  return { element: made, round };
+  const head = element("div", { class: "gv-net", title: net.path.join(" / ") }, element("span", {}, title), round);
+  indent(head, depth);
+  return { element: head, round };
 }
 
-function indent(made: HTMLElement, depth: number): void {
+function indent(target: HTMLElement, depth: number): void {
   if (depth === 0) return;
-  made.classList.add("gv-nested");
-  made.style.setProperty("--gv-depth", String(depth));
+  target.classList.add("gv-nested");
+  target.style.setProperty("--gv-depth", String(depth));
 }
 
 /** About how many characters the text of a line has. */
@@ -155,9 +155,9 @@ function listed(names: string[], before = ""): Child[] {
 /** The arguments behind the inputs, ", scale=2"; long ones are cut, the tool tip has them whole. Nested nets stand below. */
 function settings(line: Line, inputs: string[]): Child[] {
   if (Object.keys(line.subnets).length > 0) return [];
-  const told = Object.entries(line.args).map(([name, value]) => `${name}=${cut(JSON.stringify(value))}`);
-  if (told.length === 0) return [];
-  return [element("span", { class: "gv-note" }, (inputs.length > 0 ? ", " : "") + told.join(", "))];
+  const values = Object.entries(line.args).map(([name, value]) => `${name}=${cut(JSON.stringify(value))}`);
+  if (values.length === 0) return [];
+  return [element("span", { class: "gv-note" }, (inputs.length > 0 ? ", " : "") + values.join(", "))];
 }
 
 function cut(text: string): string {
@@ -168,6 +168,6 @@ function about(line: Line, nets: ReadonlyMap<string, string>): string {
   const args = Object.entries(line.args).map(([name, value]) => `${name} = ${JSON.stringify(value)}`);
   const nested = [...nets].map(([argument, name]) => `${argument} = the net ${name}`);
   const stretch = line.kind === "stretch" && "These operators are shown when you go there.";
-  const told = [stretch, line.formula, line.name && `name: ${line.name}`, line.code && `${line.code.file}:${line.code.number}: ${line.code.text}`, ...nested, ...args, line.device && `device: ${line.device}`];
-  return [...told.filter(Boolean), `made at event ${line.made}`].join("\n");
+  const facts = [stretch, line.formula, line.name && `name: ${line.name}`, line.code && `${line.code.file}:${line.code.number}: ${line.code.text}`, ...nested, ...args, line.device && `device: ${line.device}`];
+  return [...facts.filter(Boolean), `made at event ${line.made}`].join("\n");
 }

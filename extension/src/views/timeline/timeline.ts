@@ -86,9 +86,9 @@ function thin(trace: Trace, weights: Uint8Array, room: number, place: (position:
     const event = trace.events[best];
     if (!event) continue;
     const position = beginOf(trace) + best + 1;
-    const made = mark(event.kind, place(position), MIDDLE);
-    made.append(svgElement("title", {}, `${position}: ${labelOf(trace, event)}`));
-    buckets.push({ mark: made, from: position });
+    const tick = mark(event.kind, place(position), MIDDLE);
+    tick.append(svgElement("title", {}, `${position}: ${labelOf(trace, event)}`));
+    buckets.push({ mark: tick, from: position });
   }
   return buckets;
 }

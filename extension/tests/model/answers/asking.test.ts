@@ -104,7 +104,7 @@ test("a question that was lost holds up no other, and can be asked again; the fi
   reply(2, "again");
   await new Promise(setImmediate);
   assert.deepEqual(told.slice(1), [answer("late")]);
-  assert.ok(answers.known(QUESTION), "the next view of it need not ask");
+  assert.ok(answers.reply(QUESTION), "the next view of it need not ask");
 });
 
 test("whoever waited in vain hears, too, that the kernel is gone", async (context) => {
@@ -130,7 +130,7 @@ test("an answer is kept for its question and position, a problem is asked again"
   assert.ok("problem" in (await get(QUESTION)));
   assert.deepEqual(await get(QUESTION), answer("one"));
   assert.deepEqual(await get(QUESTION), answer("one"));
-  assert.deepEqual(answers.known(QUESTION), answer("one"));
+  assert.deepEqual(answers.reply(QUESTION), answer("one"));
   assert.deepEqual(await get({ ...QUESTION, position: 4 }), answer("two"));
   assert.equal(asked.length, 3);
 });
@@ -154,7 +154,7 @@ test("one question is on its way at a time; of the others only those still wante
   await new Promise(setImmediate);
   assert.deepEqual(asked, [1, 5]);
   assert.deepEqual(told, [], "an answer that nobody waits for is not shown");
-  assert.ok(answers.known({ ...QUESTION, position: 1 }), "but it is kept");
+  assert.ok(answers.reply({ ...QUESTION, position: 1 }), "but it is kept");
   waiting[1]?.(answer("five"));
   await new Promise(setImmediate);
   assert.deepEqual(told, [5]);

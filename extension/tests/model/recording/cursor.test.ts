@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { runTo } from "../../../src/model/filters/occurrences";
-import { backOver, clamp, currentEvent, formAt, hasRun, linesMade, lineState, namesAt, nextEvent, over, touchedLines } from "../../../src/model/recording/cursor";
+import { backOver, clamp, currentEvent, formAt, hasRun, lineState, namesAt, nextEvent, operatorCounts, over, touchedLines } from "../../../src/model/recording/cursor";
 import type { Line } from "../../../src/model/schema";
 import { residualTrace } from "../../fixture";
 
@@ -107,7 +107,7 @@ test("a line has run from its event on, and one that was not executed never", ()
 });
 
 test("operators are counted as they are made, what passes through is none", () => {
-  const made = linesMade(trace.backward);
+  const made = operatorCounts(trace.backward);
   assert.equal(made.all, 8);
   assert.deepEqual([0, line("p4").made, last].map(made.by), [0, 3, 8]);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { MOST_TOLD, parseTrace } from "../../../src/model/document/parse";
+import { MOST_NARRATED, parseTrace } from "../../../src/model/document/parse";
 import { runTo } from "../../../src/model/filters/occurrences";
 import { backOver, crumbs, currentEvent, forwardLine, into, lineState, narrationAt, otherIteration, out, over, pathOf, touchedLines } from "../../../src/model/recording/cursor";
 import { allLines, linesById, subnetOf } from "../../../src/model/recording/lookup";
@@ -214,7 +214,7 @@ test("rows that repeat a long narration too often are refused", () => {
   const row = (loopDocument()["events"] as unknown[]).findIndex((event) => Array.isArray(event));
   const repeat = (d: any): void => {
     d.events[row][5] = [];
-    d.events.splice(row, 0, ...Array(Math.ceil(MOST_TOLD / long)).fill(d.events[row]));
+    d.events.splice(row, 0, ...Array(Math.ceil(MOST_NARRATED / long)).fill(d.events[row]));
   };
   const argument = (d: any): void => {
     d.events[d.events[row][0]].narration[1] = ["y".repeat(long)];

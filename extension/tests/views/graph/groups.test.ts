@@ -53,9 +53,9 @@ test("a group holds the lines of those inside, and knows since when its backward
   assert.deepEqual(groupsAround(groups, "f3").map(({ id }) => id), ["g1", "g0"]);
   assert.deepEqual(groupsAround(groups, "f5"), []);
   assert.deepEqual(groups.byId.get("g0")?.forward.map(({ id }) => id), ["f0", "f1", "f2", "f3"]);
-  const mades = groups.byId.get("g0")?.mades ?? [];
-  assert.equal(mades.length, 5);
-  assert.deepEqual(mades, [...mades].sort((a, b) => a - b));
+  const positions = groups.byId.get("g0")?.linesFrom ?? [];
+  assert.equal(positions.length, 5);
+  assert.deepEqual(positions, [...positions].sort((a, b) => a - b));
   assert.equal(groupOfNode(groups, "g1.backward")?.id, "g1");
   assert.equal(groupOfNode(groups, "f1"), undefined);
 });

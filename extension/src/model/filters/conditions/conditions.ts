@@ -8,7 +8,7 @@ import { DEEPEST, FIELDS, FUNCTIONS, LONGEST, NAMES, STATISTICS, THINGS, type Ty
 
 export type Node = { at: number; type: Type; depth: number } & (
   | { kind: "constant"; value: number | string }
-  /** What is known of a thing: "event", "op", "x", "g", "inputs", or a blob behind a colon; without an attribute it is the thing itself. */
+  /** A thing and what is asked of it: "event", "op", "x", "g", "inputs", or a blob behind a colon; without an attribute it is the thing itself. */
   | { kind: "field"; thing: string; attribute: string }
   /** A sign, a word or a function as written; "[" a list, "negative" a minus alone. */
   | { kind: "operation"; sign: string; parts: Node[] }
@@ -264,10 +264,10 @@ class Parser {
       this.want(argument, ["blob"], name);
       return { ...(argument as Field), at, type: "number", attribute: name };
     }
-    const known = own(FUNCTIONS, name);
-    if (!known) throw this.wrong(at, `there is no function “${name}”`, meant(name, [...Object.keys(FUNCTIONS), ...STATISTICS]));
-    this.want(argument, known[0], name);
-    return this.operation(name, at, known[1], argument);
+    const signature = own(FUNCTIONS, name);
+    if (!signature) throw this.wrong(at, `there is no function “${name}”`, meant(name, [...Object.keys(FUNCTIONS), ...STATISTICS]));
+    this.want(argument, signature[0], name);
+    return this.operation(name, at, signature[1], argument);
   }
 
   private list(at: number): Node {

@@ -142,19 +142,19 @@ function copy(from: Element, copying: Copying, depth: number): SVGElement | null
   const { byId, parts, prefix, folded, laid } = copying;
   if (laid.kept && isBeside(from.id, from, laid.kept)) return null;
   if (folded && from.id.startsWith("cluster-") && folded.isLeftOut(from.id.slice("cluster-".length))) return null;
-  const made = document.createElementNS(SVG_NAMESPACE, from.localName);
+  const target = document.createElementNS(SVG_NAMESPACE, from.localName);
   for (const { name, value } of from.attributes) {
     const safe = ATTRIBUTES.has(name) ? safeValue(value, prefix) : null;
-    if (safe !== null) made.setAttribute(name, safe);
+    if (safe !== null) target.setAttribute(name, safe);
   }
   if (from.id) {
     // The edges of each drawing are numbered for themselves.
-    byId.set(laid.level.id !== null && from.id.startsWith("edge-") ? `edge-${laid.level.id}-${from.id}` : from.id, made);
+    byId.set(laid.level.id !== null && from.id.startsWith("edge-") ? `edge-${laid.level.id}-${from.id}` : from.id, target);
     // Only what is referred to keeps an id, one that no other drawing in the page has.
-    if (from.localName === "marker" || from.localName === "linearGradient") made.id = prefix + from.id;
+    if (from.localName === "marker" || from.localName === "linearGradient") target.id = prefix + from.id;
   }
-  const isRigid = folded !== null && move(made, from, folded);
-  const [right, down] = made.localName === "g" ? offset(made) : [0, 0];
+  const isRigid = folded !== null && move(target, from, folded);
+  const [right, down] = target.localName === "g" ? offset(target) : [0, 0];
   const by: Point = [copying.by[0] + right, copying.by[1] + down];
   const inner = isRigid || right !== 0 || down !== 0 ? { ...copying, by, folded: isRigid ? null : folded } : copying;
   const height = heightOf(from);
@@ -162,14 +162,14 @@ function copy(from: Element, copying: Copying, depth: number): SVGElement | null
   const fill = (): void => {
     if (isFilled) return;
     isFilled = true;
-    made.append(...copiedInto(from, inner, depth));
+    target.append(...copiedInto(from, inner, depth));
   };
   const isToggle = height !== null && from.querySelector("polygon.mark") !== null;
   const box = height && /(?:^|\s)node(?:\s|$)/.test(from.getAttribute("class") ?? "") ? outlineOf(from) : null;
   const across = box && moved({ from: box.x, to: box.x + box.width }, inner, "x");
-  if (height) parts.push({ element: made, height: moved(height, inner, "y"), across, isToggle, fill });
+  if (height) parts.push({ element: target, height: moved(height, inner, "y"), across, isToggle, fill });
   if (!height || isToggle) fill();
-  return made;
+  return target;
 }
 
 /** What an element is filled with. */
@@ -205,12 +205,12 @@ function opened(laid: Laid, copying: Copying, x: number, y: number, depth: numbe
 }
 
 /** Brings an element to where it comes to lie; true when all in it goes along. */
-function move(made: SVGElement, from: Element, folded: Fold): boolean {
-  const text = (name: string): string => made.getAttribute(name) ?? "";
+function move(target: SVGElement, from: Element, folded: Fold): boolean {
+  const text = (name: string): string => target.getAttribute(name) ?? "";
   const at = (name: string): number => Number(text(name)) || 0;
-  const set = (name: string, value: number): void => made.setAttribute(name, String(round(value)));
-  const shift = (x: number, y: number): void => made.setAttribute("transform", `translate(${round(folded.x(x) - x)} ${round(folded.y(y) - y)})`);
-  const tag = made.localName;
+  const set = (name: string, value: number): void => target.setAttribute(name, String(round(value)));
+  const shift = (x: number, y: number): void => target.setAttribute("transform", `translate(${round(folded.x(x) - x)} ${round(folded.y(y) - y)})`);
+  const tag = target.localName;
   if (tag === "g") {
     if (!/(?:^|\s)(?:node|port|lane)(?:\s|$)/.test(text("class"))) return false;
     const box = outlineOf(from);
@@ -219,8 +219,8 @@ function move(made: SVGElement, from: Element, folded: Fold): boolean {
   }
   if (tag === "svg") {
     const [, , width = 0, height = 0] = text("viewBox").split(/[\s,]+/).map(Number);
-    made.setAttribute("viewBox", `0 0 ${round(folded.x(width))} ${round(folded.y(height))}`);
-  } else if (tag === "path") made.setAttribute("d", foldPath(text("d"), folded));
+    target.setAttribute("viewBox", `0 0 ${round(folded.x(width))} ${round(folded.y(height))}`);
+  } else if (tag === "path") target.setAttribute("d", foldPath(text("d"), folded));
   else if (tag === "polygon") {
     const [x = 0, y = 0] = text("points").split(/[\s,]+/).map(Number);
     shift(x, y);
