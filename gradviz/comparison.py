@@ -109,8 +109,8 @@ class Comparison(Answer, frozen=True, eq=False):
             ("later passes", *[f"{way.seconds * 1e3:.3f} ms" for way in ways]),
         ]
         for leaf in next(iter(ways)).gradients:
-            found = [way.gradients.get(leaf) for way in ways]
-            norms = ["none" if one is None else digits(number(norm_of(one))) for one in found]
+            gradients = [way.gradients.get(leaf) for way in ways]
+            norms = ["none" if one is None else digits(number(norm_of(one))) for one in gradients]
             rows.append((f"norm of the gradient of {leaf}", *norms))
         steps = list(zip_longest(*[way.order for way in ways], fillvalue=""))
         order = first_of(steps, MOST_STEPS, lambda step: ("", *step))
@@ -200,9 +200,9 @@ def _symbolic(program: Program) -> Way:
     visited = [event for event in IR(forward.operators).backward_events({root: start}) if isinstance(event, Visited)]
     leaves = [name for name in forward.leaves if name in forward.wanted]
     parts = {name: [done.fetch(part, device=None) for part in parts_of(gradients.get(name))] for name in leaves}
-    found = {name: _array(joined(parts[name]), forward.values[name]) for name in leaves}
+    leaf_gradients = {name: _array(joined(parts[name]), forward.values[name]) for name in leaves}
     order = [forward.functions[event.index] for event in visited]
-    return Way("symbolic", _labels(order, forward), found, first, later, live.peak)
+    return Way("symbolic", _labels(order, forward), leaf_gradients, first, later, live.peak)
 
 
 def _scheduled(program: Program, schedule: str) -> Way:
@@ -214,13 +214,13 @@ def _scheduled(program: Program, schedule: str) -> Way:
     forward = expression([y])
     with LiveBytes([*forward.values.values(), seed]) as live:
         arrived = _pass(schedule, y, seed)
-    found = {
+    leaf_gradients = {
         name: _array(arrived.leaves.get(x), x.data) for name, x in forward.leaves.items() if name in forward.wanted
     }
     del arrived
     with _Order() as order:
         _pass(schedule, y, seed)
-    return Way(schedule, _labels(order.functions, forward), found, seconds[0], min(seconds[1:]), live.peak)
+    return Way(schedule, _labels(order.functions, forward), leaf_gradients, seconds[0], min(seconds[1:]), live.peak)
 
 
 def _pass(schedule: str, y: Variable, seed: Array) -> Arrived:

@@ -140,9 +140,9 @@ def ranks(folder: str | PathLike[str]) -> Ranks:
             raise
         gradients_of_ranks.append(unpacked(gradients_beside(file)))
     gradients, not_finite = _compared(gradients_of_ranks), _not_finite(gradients_of_ranks)
-    found = [*_failed(sessions), *not_finite, *_unused(sessions, gradients_of_ranks)]
-    found += _apart(gradients, {name for one in not_finite for name in one.names})
-    together = Ranks(str(folder), gradients, sorted(found, key=lambda one: not one.harm))
+    findings = [*_failed(sessions), *not_finite, *_unused(sessions, gradients_of_ranks)]
+    findings += _apart(gradients, {name for one in not_finite for name in one.names})
+    together = Ranks(str(folder), gradients, sorted(findings, key=lambda one: not one.harm))
     together.__dict__["sessions"] = sessions
     return together
 
@@ -150,7 +150,7 @@ def ranks(folder: str | PathLike[str]) -> Ranks:
 def _files(folder: Path) -> list[Path]:
     """The recording of each rank, from 0."""
     named = [
-        (found, path) for path in (folder.iterdir() if folder.is_dir() else ()) if (found := NAME.fullmatch(path.name))
+        (match, path) for path in (folder.iterdir() if folder.is_dir() else ()) if (match := NAME.fullmatch(path.name))
     ]
     if not named:
         raise GradvizError(
@@ -158,14 +158,14 @@ def _files(folder: Path) -> list[Path]:
             kind="no_recordings",
             ways_out=[f'On each rank of the job: gradviz.debug(loss).save("{folder}/").'],
         )
-    counts = sorted({int(found[2]) for found, _ in named})
+    counts = sorted({int(match[2]) for match, _ in named})
     if len(counts) > 1:
         raise GradvizError(
             f"{folder} holds recordings of several jobs: of {listed([f'{count} ranks' for count in counts])}.",
             kind="several_jobs",
             ways_out=["Keep those of one job, or save each job into a folder of its own."],
         )
-    by_rank = {int(found[1]): path for found, path in named}
+    by_rank = {int(match[1]): path for match, path in named}
     if wrong := [path for rank, path in by_rank.items() if rank >= counts[0]]:
         raise GradvizError(
             f"{wrong[0]} is of no rank: those of {counts[0]} begin with 0.",
@@ -191,7 +191,7 @@ def _compared(per_rank: Sequence[RankGradients]) -> list[RankedGradient]:
     for rank, own in enumerate(names):
         if names[0] and own and names[0].keys().isdisjoint(own):
             raise _different(f"rank {rank} has no parameter of rank 0, such as {next(iter(names[0]))}")
-    found = []
+    gradients = []
     for name in dict.fromkeys(name for one in per_rank for name in one.gradients):
         arrays = [one.gradients.get(name) for one in per_rank]
         there = [(rank, array) for rank, array in enumerate(arrays) if array is not None]
@@ -201,8 +201,8 @@ def _compared(per_rank: Sequence[RankGradients]) -> list[RankedGradient]:
                 shapes = f"{there[0][1].shape} on rank {there[0][0]} and {array.shape} on rank {rank}"
                 raise _different(f"{name} has the shape {shapes}")
         norms = [None if array is None else number(norm_of(array)) for array in arrays]
-        found.append(RankedGradient(name, norms, *_difference([array for _, array in there])))
-    return found
+        gradients.append(RankedGradient(name, norms, *_difference([array for _, array in there])))
+    return gradients
 
 
 def _difference(arrays: Sequence[Array]) -> tuple[Number | None, Number | None]:
@@ -212,13 +212,13 @@ def _difference(arrays: Sequence[Array]) -> tuple[Number | None, Number | None]:
     pairs: Iterable[Sequence[Array]] = combinations(arrays, 2)
     if not any(array.dtype.kind == "c" for array in arrays):
         pairs = [(reduce(np.minimum, arrays), reduce(np.maximum, arrays))]  # the ends of each element's range
-    found = np.zeros(2)
+    maxima = np.zeros(2)
     with np.errstate(all="ignore"):
         for pair in pairs:
             one, other = (array.astype(np.result_type(array, np.float64)) for array in pair)
             apart = np.where(one == other, 0.0, np.abs(one - other)).max(initial=0.0)  # infinities, too, may be equal
-            found = np.maximum(found, [apart, np.maximum(np.abs(one), np.abs(other)).max(initial=0.0)])
-    apart, greatest = found.tolist()
+            maxima = np.maximum(maxima, [apart, np.maximum(np.abs(one), np.abs(other)).max(initial=0.0)])
+    apart, greatest = maxima.tolist()
     return number(apart), number(apart / greatest) if greatest else 0.0
 
 

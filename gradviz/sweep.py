@@ -66,9 +66,9 @@ class SweepRow(msgspec.Struct, frozen=True):
         return dict(sorted(norms.items(), key=lambda each: each[1]))
 
     def __repr__(self) -> str:
-        point = ", ".join(f"{name}={_said(value)}" for name, value in self.point.items())
-        said = self.error or f"loss {digits(self.loss)}, ‖gradient‖ {digits(self.norm)}"
-        return f"<row {self.number}, {point}: {said}>"
+        point = ", ".join(f"{name}={_in_words(value)}" for name, value in self.point.items())
+        result = self.error or f"loss {digits(self.loss)}, ‖gradient‖ {digits(self.norm)}"
+        return f"<row {self.number}, {point}: {result}>"
 
 
 class Sweep(Answer, frozen=True, dict=True):
@@ -107,8 +107,8 @@ class Sweep(Answer, frozen=True, dict=True):
 
     def blocks(self) -> Iterator[Block]:
         failed = sum(bool(row.error) for row in self.rows)
-        said = f"{count_of(len(self.rows), 'point')}, from seed {self.seed}"
-        yield Paragraph(f"{said}; {failed} failed" if failed else said, is_title=True)
+        summary = f"{count_of(len(self.rows), 'point')}, from seed {self.seed}"
+        yield Paragraph(f"{summary}; {failed} failed" if failed else summary, is_title=True)
         names = list(dict.fromkeys(name for row in self.rows for name in row.point))
         head = ["row", *names, "loss", "‖gradient‖", "least", "greatest", "seconds", *(["error"] if failed else [])]
         title = "Losses, and the norms of gradients: of all leaves, and of the two with the least and the greatest"
@@ -244,12 +244,12 @@ def _fault(recording: Recording) -> str:
 def _cells(row: SweepRow, names: Sequence[str], *, with_error: bool) -> list[str]:
     norms = list(row.norms.items())
     ends = [f"{name}: {digits(norm)}" for name, norm in (norms[0], norms[-1])] if norms else ["", ""]
-    said = [_said(row.point.get(name, "")) for name in names]
+    values = [_in_words(row.point.get(name, "")) for name in names]
     numbers = [digits(one) for one in (row.loss, row.norm)]
     seconds = digits(row.seconds, "")
-    return [str(row.number), *said, *numbers, *ends, seconds, *([row.error] if with_error else [])]
+    return [str(row.number), *values, *numbers, *ends, seconds, *([row.error] if with_error else [])]
 
 
-def _said(value: Any) -> str:
+def _in_words(value: Any) -> str:
     """A value of a point as a person reads it."""
     return digits(value) if isinstance(value, float) else str(value)

@@ -78,10 +78,10 @@ def unpacked(path: Path) -> RankGradients:
     try:
         with path.open("rb") as opened, np.load(opened) as file:
             names, parameters = msgspec.convert([file["names"].tolist(), file["parameters"].tolist()], list[list[str]])
-            found = RankGradients({name: file[f"arr_{at}"] for at, name in enumerate(names)}, parameters)
-            if wrong := [name for name, array in found.gradients.items() if array.dtype.kind not in "biufc"]:
+            rank_gradients = RankGradients({name: file[f"arr_{at}"] for at, name in enumerate(names)}, parameters)
+            if wrong := [name for name, array in rank_gradients.gradients.items() if array.dtype.kind not in "biufc"]:
                 raise ValueError(f"the gradient of {wrong[0]} is no array of numbers")
-            return found
+            return rank_gradients
     except Exception as error:  # of what is damaged numpy and zipfile raise anything
         raise GradvizError(
             f"{path} cannot be read: {error}.".replace("..", "."),

@@ -129,8 +129,9 @@ class OperatorFunction(Function):
                 plan.calls = [Call.of(step.op) for step in plan.steps]
             for call, step in zip(plan.calls, plan.steps, strict=True):
                 values += call.several(*step.pick(values))
-            found = [[values[number] for number in answer] for answer in plan.answers]
-            return [_gradient(parts, x) if parts else None for parts, x in zip(found, self.inputs, strict=True)]
+            parts_of_inputs = [[values[number] for number in answer] for answer in plan.answers]
+            pairs = zip(parts_of_inputs, self.inputs, strict=True)
+            return [_gradient(parts, x) if parts else None for parts, x in pairs]
         except Exception as error:
             raise self.explained(error) from error
 

@@ -66,14 +66,14 @@ def recorded(roots: Iterable[Variable]) -> list[Function]:
     Raises:
         GradientError: ``cycle``, one of them reads what was computed after it.
     """
-    found: dict[int, Function] = {}
+    functions: dict[int, Function] = {}
     waiting = [creator for root in roots if (creator := root.creator) is not None]
     while waiting:
         function = waiting.pop()
         uid = function.uid
-        if uid in found:
+        if uid in functions:
             continue
-        found[uid] = function
+        functions[uid] = function
         wanted = function.wanted
         for x in function.inputs:
             creator = x._creator
@@ -82,7 +82,7 @@ def recorded(roots: Iterable[Variable]) -> list[Function]:
                     raise cycle(function, "it reads what was computed after it")
                 waiting.append(creator)
             wanted >>= 1
-    return [found[uid] for uid in sorted(found)]
+    return [functions[uid] for uid in sorted(functions)]
 
 
 class Recalled(NamedTuple):

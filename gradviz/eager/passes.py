@@ -96,9 +96,11 @@ def changes(
         of_leaves = [Change(x, _added(x, g, handed)) for x, g in arrived.leaves.items() if x.requires_grad]
     given = {y: g is not None or y._grad_is_given for y, g in roots if y.creator is not None}
     met = [x for x in dict.fromkeys(arrived.met) if x not in given]
-    of_met = [Change(x, _kept(x, arrived, handed) if retain_grad else None) for x in met]
+    of_met = [Change(x, _own_gradient(x, arrived, handed) if retain_grad else None) for x in met]
     seeds = dict(starts)
-    of_roots = [Change(y, _kept(y, arrived, handed) if keep else seeds[y], is_given) for y, is_given in given.items()]
+    of_roots = [
+        Change(y, _own_gradient(y, arrived, handed) if keep else seeds[y], is_given) for y, is_given in given.items()
+    ]
     return [*of_leaves, *of_met, *of_roots]
 
 
@@ -147,7 +149,7 @@ def grad(
     with np.errstate(**QUIET), in_mode(records=True) if create_graph else nullcontext():
         arrived = run_by_rank(seeds, create_graph=create_graph, keep=keep, follow=follow)
     handed = HandedOut(seen=bool(current_mode().hooks))
-    gxs = [_kept(x, arrived, handed) for x in xs]
+    gxs = [_own_gradient(x, arrived, handed) for x in xs]
     return gxs[0] if isinstance(inputs, Variable) else gxs
 
 
@@ -197,13 +199,13 @@ def _added(x: Variable, gradient: Any, handed: HandedOut) -> Any:
     return gradients.add(plain(old), gradient)
 
 
-def _kept(x: Variable, arrived: Arrived, handed: HandedOut) -> Any:
+def _own_gradient(x: Variable, arrived: Arrived, handed: HandedOut) -> Any:
     """The gradient that x got in this pass, as one of its own; None where it got none."""
     if x.creator is None:
         gradient = arrived.leaves.get(x)
     else:
-        of_outputs = arrived.kept.get(id(x.creator), [])
-        gradient = of_outputs[x.place] if of_outputs else None
+        gys = arrived.output_gradients.get(id(x.creator), [])
+        gradient = gys[x.place] if gys else None
     return None if gradient is None else handed.own(dense(gradient, x.shape))
 
 
@@ -232,14 +234,14 @@ def _gradients_for(ys: Sequence[Variable], given: Any) -> list[Any]:
 
 def _behind(ys: Iterable[Variable]) -> list[Function]:
     """Every function that `ys` depend on, in ascending rank."""
-    found: dict[int, Function] = {}
+    functions: dict[int, Function] = {}
     waiting = [y.creator for y in ys]
     while waiting:
         function = waiting.pop()
-        if function is not None and id(function) not in found:
-            found[id(function)] = function
+        if function is not None and id(function) not in functions:
+            functions[id(function)] = function
             waiting += [x.creator for x in function.inputs]
-    return sorted(found.values(), key=lambda function: function.rank)
+    return sorted(functions.values(), key=lambda function: function.rank)
 
 
 def _towards(xs: set[Variable], keep: set[int], functions: Iterable[Function]) -> dict[int, int]:

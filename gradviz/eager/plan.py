@@ -122,10 +122,10 @@ class Plan:
         values: list[Any] = [*arrays, *gys]
         run(self.steps, values)
         values.append(None)
-        found = self._choose(values)
+        gxs = self._choose(values)
         if self.casts is None:
-            self.casts = _checked(found, arrays)
-        return _cast(found, arrays, self.casts) if self.casts else found
+            self.casts = _checked(gxs, arrays)
+        return _cast(gxs, arrays, self.casts) if self.casts else gxs
 
 
 def _chooser(answers: Sequence[Answer]) -> Callable[[Sequence[Any]], Sequence[Any]]:
@@ -214,20 +214,20 @@ def _only_needed(
 ) -> Plan:
     """The plan of those steps, with those outputs, from which the answers come; the first `given` values are there."""
     needed = {number for answer in answers for number in answer}
-    kept: list[Numbered] = []
+    needed_steps: list[Numbered] = []
     for step in reversed(steps):
         if not needed.isdisjoint(step.writes):
-            kept.append(_trimmed(step, needed))
+            needed_steps.append(_trimmed(step, needed))
             needed.update(step.reads)
-    kept.reverse()
-    values = [*range(given), *[number for step in kept for number in step.writes]]
+    needed_steps.reverse()
+    values = [*range(given), *[number for step in needed_steps for number in step.writes]]
     place = {number: at for at, number in enumerate(values)}
     ready = [
         Step(kernel_of(op, device), op, _picker([place[number] for number in reads]), len(op.outputs))
-        for _, op, reads, _ in kept
+        for _, op, reads, _ in needed_steps
     ]
     placed = [tuple([place[number] for number in answer]) for answer in answers]
-    return Plan(ready, [step.place for step in kept], placed, arrivals)
+    return Plan(ready, [step.place for step in needed_steps], placed, arrivals)
 
 
 def _trimmed(step: Numbered, needed: set[int]) -> Numbered:

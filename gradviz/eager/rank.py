@@ -32,12 +32,12 @@ class Arrived(NamedTuple):
 
     Attributes:
         leaves: leaf -> its gradient.
-        kept: id of a function -> the gradients of its outputs, for the functions that were asked for.
+        output_gradients: id of a function -> the gradients of its outputs, for the functions that were asked for.
         met: the Variables on the way that keep their gradient, or hold one of another pass.
     """
 
     leaves: dict[Variable, Any]
-    kept: dict[int, list[Any]]
+    output_gradients: dict[int, list[Any]]
     met: list[Variable]
 
 
@@ -87,7 +87,7 @@ class Pass:
             gys = reached[name]
             reached[name] = DONE
             if keep is None or name in keep:
-                self._arrived.kept[name] = gys
+                self._arrived.output_gradients[name] = gys
             wanted = function.wanted if follow is None else follow[name]
             if not wanted:
                 continue

@@ -82,7 +82,7 @@ class Variable:
     """array + Variable is left to Variable; numpy's functions refuse one, since they would lose its gradient."""
 
     def __init__(self, data: Any, requires_grad: bool = True, name: str | None = None) -> None:
-        self._array = kept(data)
+        self._array = data_array(data)
         self._grad: Array | Variable | None = None
         self._grad_is_given = False
         self._creator: Function | None = None
@@ -97,7 +97,7 @@ class Variable:
 
     @data.setter
     def data(self, data: Any) -> None:
-        array = kept(data)
+        array = data_array(data)
         if self._grad is not None and (array.shape, array.dtype) != (self.shape, self.dtype):
             self.cleargrad()
         self._array = array
@@ -245,7 +245,7 @@ class Parameter(Variable):
         super().__init__(data, requires_grad=True, name=name)
 
 
-def kept(data: Any) -> Array:
+def data_array(data: Any) -> Array:
     """`data` as an array that nobody can write into: itself where it is `guarded`, or a copy.
 
     A copy of what lies on the host is where the `gradviz.device` block around says.
@@ -321,4 +321,4 @@ def placed(value: Operand, like: Variable | None) -> Variable:
     """`value` as a Variable that requires no gradient; what is no array lies where `like` does."""
     if like is None or hasattr(value, "dtype"):
         return Variable(value, requires_grad=False)
-    return Variable(moved(kept(value), like.device), requires_grad=False)
+    return Variable(moved(data_array(value), like.device), requires_grad=False)

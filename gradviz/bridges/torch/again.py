@@ -19,7 +19,7 @@ from .graph import Graph, Output, Tensor, dtype_of, fits, fitted, gradients_of, 
 from .names import Names
 from .sandbox import Constant, called
 from .values import array_of
-from .watch import Kept
+from .watch import RecordedTensor
 
 NARROW = (torch.float16, torch.bfloat16)
 
@@ -42,7 +42,9 @@ class Again:
         forward: computes the roots again, from the same tensors; None: there is no such function.
     """
 
-    def __init__(self, graph: Graph, names: Names, roots: Sequence[Kept], forward: Callable[[], Any] | None) -> None:
+    def __init__(
+        self, graph: Graph, names: Names, roots: Sequence[RecordedTensor], forward: Callable[[], Any] | None
+    ) -> None:
         self._graph = graph
         self.leaves = {names[Output(node, 0)]: leaf for node, leaf in graph.leaves.items()}
         self._roots = roots
@@ -78,7 +80,7 @@ class Again:
     @cached_property
     def _dtypes(self) -> list[torch.dtype | None]:
         """In which the operators computed."""
-        return [dtype_of(Output(node, 0)) for node in self._graph.found]
+        return [dtype_of(Output(node, 0)) for node in self._graph.unordered_nodes]
 
     def _check(self) -> None:
         """Refuse where differences would say nothing, or others would wait."""
@@ -96,13 +98,13 @@ class Again:
         """How to run the function so that it gives what was recorded, in double precision where it can be."""
         alike = partial(called, forward, is_double=False)
         try:
-            found, constants = alike({}, None)
+            results, constants = alike({}, None)
         except Exception as error:
             raise _failed(error) from error
         recorded = [root.tensor.detach() for root in self._roots]
-        if len(found) != len(recorded) or not all(map(torch.equal, found, recorded)):
+        if len(results) != len(recorded) or not all(map(torch.equal, results, recorded)):
             raise _not_again(
-                f"The function gives {_in_words(found)} now, and {_in_words(recorded)} was recorded.",
+                f"The function gives {_in_words(results)} now, and {_in_words(recorded)} was recorded.",
                 "Let it begin with torch.manual_seed(0) where it draws random numbers, and compute the loss by it.",
                 "Ask before weights move, and for a model that the forward pass itself does not change.",
             )
@@ -112,7 +114,7 @@ class Again:
             pairs = zip(doubles, recorded, strict=True)
             if all(torch.allclose(one, root.double(), NEAR, 0) for one, root in pairs):
                 return _repeatable(in_double, wide, doubles), wide, True
-        return _repeatable(alike, constants, found), constants, False
+        return _repeatable(alike, constants, results), constants, False
 
     def backward(self, index: int, arriving: Mapping[int, Array]) -> list[Array | None]:
         """As of `runtime.watched.Again`: the node of an operator is called, which runs no hook."""
@@ -143,9 +145,9 @@ def _refused(node: Node, index: int, error: str) -> str:
     return f"{node.name()} of #{index} cannot be run again: {error.partition('.')[0]}"
 
 
-def _repeatable(run: Run, constants: Sequence[Constant], found: Sequence[Tensor]) -> Run:
+def _repeatable(run: Run, constants: Sequence[Constant], results: Sequence[Tensor]) -> Run:
     """A run that gives the same with constants for what is cut off; raises GradvizError where it does not."""
-    if constants and not all(map(torch.equal, run({}, constants)[0], found)):
+    if constants and not all(map(torch.equal, run({}, constants)[0], results)):
         raise _not_again("What detach(), no_grad() and the like cut off goes on in a way that cannot be held.")
     return run
 
@@ -153,8 +155,8 @@ def _repeatable(run: Run, constants: Sequence[Constant], found: Sequence[Tensor]
 def _failed(error: Exception) -> GradvizError:
     if isinstance(error, GradvizError):
         return error
-    said = str(error).partition("\n")[0].rstrip(".")
-    return _not_again(f"The function raised {type(error).__name__}: {said}.")
+    message = str(error).partition("\n")[0].rstrip(".")
+    return _not_again(f"The function raised {type(error).__name__}: {message}.")
 
 
 def _in_words(values: Sequence[Tensor]) -> str:

@@ -190,15 +190,15 @@ def captures(graph: Graph) -> dict[Node, capture]:
 
     Each thread numbers its own operators: of captures with the same numbers, one of this thread is meant.
     """
-    found: dict[Node, capture] = {}
-    numbers = {node: number_of(node) for node in graph.found}
+    by_node: dict[Node, capture] = {}
+    numbers = {node: number_of(node) for node in graph.unordered_nodes}
     here, latest = get_ident(), [*reversed(REMEMBERED)]
     for one in sorted(latest, key=lambda one: one.thread != here):
         inside = one.numbers
-        found = {node: one for node, number in numbers.items() if number in inside} | found
-        if len(found) == len(numbers):
+        by_node = {node: one for node, number in numbers.items() if number in inside} | by_node
+        if len(by_node) == len(numbers):
             break
-    return found
+    return by_node
 
 
 def tensors_on(graph: Graph, captured: Mapping[Node, capture]) -> list[Tensor]:
@@ -206,12 +206,12 @@ def tensors_on(graph: Graph, captured: Mapping[Node, capture]) -> list[Tensor]:
 
     Captures know theirs, others are looked for among all tensors.
     """
-    if len(captured) == len(graph.found) and not graph.functions:
+    if len(captured) == len(graph.unordered_nodes) and not graph.functions:
         tensors = [tensor for one in set(captured.values()) for tensor in one.tensors()]
     else:
         tensors = instances(Tensor)
-    found = set(graph.found)
-    return [one for one in tensors if (one.retains_grad or hooks_of(one)) and one.grad_fn in found]
+    nodes = set(graph.unordered_nodes)
+    return [one for one in tensors if (one.retains_grad or hooks_of(one)) and one.grad_fn in nodes]
 
 
 def _number(mark: tuple[int, Any]) -> int:

@@ -14,7 +14,7 @@ import torch
 from ...operators.registry import Array
 from ...runtime.store import Store, StoredArray
 from .graph import Kind, Like, Tensor, rows_of, version_of
-from .watch import Kept, reference
+from .watch import RecordedTensor, reference
 
 PLAIN = (Tensor, torch.nn.Parameter)
 """The types of tensors whose elements lie where they say."""
@@ -29,20 +29,20 @@ class Copies:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._copies: dict[int, tuple[ref[Tensor], int, Kept]] = {}
+        self._copies: dict[int, tuple[ref[Tensor], int, RecordedTensor]] = {}
         # Where tensors begin and how many bytes they reach over -> one that lies there, and the copy of these bytes.
         self._memory: dict[tuple[int, int], tuple[ref[Tensor], int, ref[Array]]] = {}
 
-    def keep(self, tensor: Tensor) -> Kept:
+    def keep(self, tensor: Tensor) -> RecordedTensor:
         """A tensor as it is now; a reference to one of a kind whose memory cannot be read."""
         key, version = id(tensor), version_of(tensor)
-        if (found := self._copies.get(key)) is not None and found[0]() is tensor and found[1] == version >= 0:
-            return found[2]
+        if (entry := self._copies.get(key)) is not None and entry[0]() is tensor and entry[1] == version >= 0:
+            return entry[2]
         copy = self._copy(tensor)
         self._copies[key] = ref(tensor, lambda _: self._copies.pop(key, None)), version, copy
         return copy
 
-    def _copy(self, tensor: Tensor) -> Kept:
+    def _copy(self, tensor: Tensor) -> RecordedTensor:
         if tensor.layout is torch.sparse_coo:
             return SparseCopy(tensor, *map(self.keep, rows_of(tensor)))
         is_plain = tensor.layout is torch.strided and type(tensor) in PLAIN
@@ -58,9 +58,9 @@ class Copies:
     def _bytes_of(self, tensor: Tensor, count: int) -> Array:
         """The `count` bytes from where a tensor begins, copied, uint8 (count,)."""
         key, version = (tensor.data_ptr(), count), version_of(tensor)
-        if (found := self._memory.get(key)) is not None:
-            there, copied = found[0](), found[2]()
-            if there is not None and copied is not None and version_of(there) == found[1] == version >= 0:
+        if (entry := self._memory.get(key)) is not None:
+            there, copied = entry[0](), entry[2]()
+            if there is not None and copied is not None and version_of(there) == entry[1] == version >= 0:
                 return copied
         host = tensor
         if tensor.device.type != "cpu":
@@ -71,7 +71,7 @@ class Copies:
         return copied
 
 
-class Copy(Kept):
+class Copy(RecordedTensor):
     """A copy of a tensor.
 
     Raises:
@@ -102,12 +102,12 @@ class Copy(Kept):
         return False
 
 
-class SparseCopy(Kept):
+class SparseCopy(RecordedTensor):
     """Copies of the rows of a sparse tensor: which they are, and their values."""
 
     __slots__ = ("_indices", "_is_coalesced", "_like", "_values")
 
-    def __init__(self, tensor: Tensor, indices: Kept, values: Kept) -> None:
+    def __init__(self, tensor: Tensor, indices: RecordedTensor, values: RecordedTensor) -> None:
         self._like = Kind(tensor.dtype, tensor.layout, tensor.shape, tensor.device)
         self._is_coalesced = tensor.is_coalesced()
         self._indices = indices

@@ -21,14 +21,14 @@ from ...runtime.watched import Journal, uncollected
 from .again import Again
 from .capture import captures, tensors_on
 from .copies import Copies
-from .doctor import findings, first_sentence, without_gradient
+from .doctor import findings_of, first_sentence, without_gradient
 from .flow import users
 from .graph import Graph, Tensor, described, saved_by
 from .names import Called, called_in, hooks_on, named
 from .origins import origins
 from .run import run
 from .tell import Backward, Forward, Seed
-from .values import KeptSaved, Values
+from .values import RecordedSave, Values
 from .watch import Notes, Stand, reference
 
 EVENTS_A_NODE = 6
@@ -74,7 +74,7 @@ def record(
     """
     with agreed(budget, spill, progress) as limits, uncollected():
         one = Pass(loss, gradient=gradient, inputs=inputs, create_graph=create_graph, write=write, store=limits.store)
-        notes = one.run(Notes(one.keep, limits, len(one.graph.found)))
+        notes = one.run(Notes(one.keep, limits, len(one.graph.unordered_nodes)))
     called = one.called(sys._getframe(1))
 
     def journal() -> Journal:
@@ -84,7 +84,7 @@ def record(
             backward.end(notes.error, notes.hooked)
         return one.journal(backward, summary, forward)
 
-    return Recording(journal, limits.store, size=EVENTS_A_NODE * len(one.graph.found))
+    return Recording(journal, limits.store, size=EVENTS_A_NODE * len(one.graph.unordered_nodes))
 
 
 class Pass:
@@ -114,11 +114,11 @@ class Pass:
         self.graph = Graph(self._roots)
         self.keep = reference if store is None else Copies(store).keep
         self._leaves = {node: reference(leaf) for node, leaf in self.graph.leaves.items()}
-        self._saved = self._kept(lets_go=write)
+        self._saved = self._saved_by_nodes(lets_go=write)
         self._captured = captures(self.graph)
         self._starts = list(map(reference, self._roots))
         # To look for those that no capture has seen takes long, and is not needed where gradients are written anyway.
-        is_captured = len(self._captured) == len(self.graph.found)
+        is_captured = len(self._captured) == len(self.graph.unordered_nodes)
         tensors = tensors_on(self.graph, self._captured) if is_captured or not write else []
         self._tensors = list(map(ref, tensors))
         self._hooks = hooks_on([*tensors, *self.graph.leaves.values()])
@@ -130,17 +130,17 @@ class Pass:
             for root, own in zip(self._roots, given, strict=True)
         ]
 
-    def _kept(self, *, lets_go: bool) -> dict[Node, list[KeptSaved]]:
+    def _saved_by_nodes(self, *, lets_go: bool) -> dict[Node, list[RecordedSave]]:
         """What operators have kept, of those that have; `lets_go`: until their nodes have run."""
-        found: dict[Node, list[KeptSaved]] = {}
+        saves: dict[Node, list[RecordedSave]] = {}
         output_of, leaves = self.graph.output_of, self.graph.leaves
-        for node in self.graph.found:
+        for node in self.graph.unordered_nodes:
             if saved := saved_by(node, output_of):
-                found[node] = kept = []
+                saves[node] = of_node = []
                 for name, tensor, of in saved:
                     keep = self.keep if lets_go and (of is None or of.node not in leaves) else reference
-                    kept.append(KeptSaved(name, keep(tensor), of, id(tensor)))
-        return found
+                    of_node.append(RecordedSave(name, keep(tensor), of, id(tensor)))
+        return saves
 
     def run(self, notes: Notes | None = None, stand: Stand | None = None) -> Notes:
         """Let the engine go backward; the arguments are those of `run`."""
@@ -171,7 +171,7 @@ class Pass:
             values.keep((names[graph.output_of(root)], 0), start)
         forward = Forward(graph, names, self._leaves, self._saved, called.data, whence, values)
         is_whole = self._inputs is None and (self._write or graph.checkpoints)
-        runs = graph.found if is_whole else graph.on_the_way(graph.asked(self._inputs))
+        runs = graph.unordered_nodes if is_whole else graph.on_the_way(graph.asked(self._inputs))
         backward = Backward(forward, runs, values, self._hooks)
         backward.begin(self._seeds)
         return backward
@@ -231,11 +231,11 @@ def _check(roots: Sequence[Any], gradients: Sequence[Any]) -> None:
 
 def _explained(error: Exception) -> Exception:
     """An error of the engine in the words of the doctor, where that knows it."""
-    found = None if isinstance(error, GradvizError) else findings(error)
-    if not found:
+    findings = None if isinstance(error, GradvizError) else findings_of(error)
+    if not findings:
         return error
-    message = f"{found[0].sentence} PyTorch says: {first_sentence(str(error)).removesuffix('.')}."
-    return GradientError(message, kind="engine_failed", ways_out=found[0].ways_out)
+    message = f"{findings[0].sentence} PyTorch says: {first_sentence(str(error)).removesuffix('.')}."
+    return GradientError(message, kind="engine_failed", ways_out=findings[0].ways_out)
 
 
 def _bad_ys(message: str, *ways_out: str) -> GradientError:
@@ -244,12 +244,12 @@ def _bad_ys(message: str, *ways_out: str) -> GradientError:
 
 def summary(journal: Journal, following: str | None = None) -> str:
     """What a recording is about; `following`: the operator that a live pass stands before."""
-    said = f"{count_of(len(journal.net.ops), 'operator')} led to {listed(list(map(code, journal.ys)))}"
+    sentence = f"{count_of(len(journal.net.ops), 'operator')} led to {listed(list(map(code, journal.ys)))}"
     if isinstance(last := journal.events[-1], Failed):
-        return f"{said}. The backward pass stops at the last event: {last.message}"
+        return f"{sentence}. The backward pass stops at the last event: {last.message}"
     sums = sum(isinstance(event, Accumulated) for event in journal.events)
-    said += "; the engine of PyTorch goes backward through them, of those that are ready the one called last first"
-    said += f", with {count_of(sums, 'accumulation')}, and hooks of tensors."
+    sentence += "; the engine of PyTorch goes backward through them, of those that are ready the one called last first"
+    sentence += f", with {count_of(sums, 'accumulation')}, and hooks of tensors."
     if following is not None:
-        return f"{said} It stands still before that of operator {following}: what is behind has not happened yet."
-    return f"{said} Step to see who is next."
+        return f"{sentence} It stands still before that of operator {following}: what is behind has not happened yet."
+    return f"{sentence} Step to see who is next."

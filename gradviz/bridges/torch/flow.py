@@ -275,9 +275,9 @@ def look_anew(tensor: Tensor, step: int) -> Seen:
 def _look(tensor: Tensor, one: ref[Tensor], step: int) -> Seen:
     requires_grad, is_leaf = tensor.requires_grad, tensor.is_leaf
     is_nameless = is_leaf and requires_grad and type(tensor) is not torch.nn.Parameter
-    found = Seen(one, step, requires_grad, is_leaf, tensor.dtype, storage_of(tensor), is_nameless)
-    _seen[id(one)] = found
-    return found
+    seen = Seen(one, step, requires_grad, is_leaf, tensor.dtype, storage_of(tensor), is_nameless)
+    _seen[id(one)] = seen
+    return seen
 
 
 def forget() -> None:
@@ -336,12 +336,12 @@ def _seen_result(tensor: Tensor, step: int) -> Seen:
 def _arrived(tensor: Tensor, frame: FrameType | None, flow: Flow, call: Call | None) -> Seen:
     """A tensor that no call returned: what it comes from is in the graph, what it is called in the frame."""
     number = next(_numbers)
-    found = look_anew(tensor, number)
-    found.is_named(variable_of(tensor, frame))
+    seen = look_anew(tensor, number)
+    seen.is_named(variable_of(tensor, frame))
     if tensor.grad_fn is not None:
         reads = tuple(dict.fromkeys(sources_of(tensor, [flow])))
-        flow.steps.append(Step("", call, (), reads, (found,), (), (0, 0), True, False, number))
-    return found
+        flow.steps.append(Step("", call, (), reads, (seen,), (), (0, 0), True, False, number))
+    return seen
 
 
 def sources_of(tensor: Tensor, flows: Sequence[Flow]) -> Iterator[Seen]:
@@ -385,11 +385,11 @@ def items_of(value: Any) -> Iterable[tuple[Any, Any]]:
 def variables_of(frame: FrameType) -> dict[str, Any]:
     """The local variables of a frame."""
     own = frame.f_locals
-    found = dict(own)
+    variables = dict(own)
     # Before Python 3.13 a function's frame keeps these values alive, unless somebody else has called locals().
     if type(own) is dict and frame.f_code.co_flags & CO_OPTIMIZED and sys.getrefcount(own) <= _HOLDERS:
         own.clear()
-    return found
+    return variables
 
 
 _HOLDERS = 3
@@ -398,13 +398,13 @@ _HOLDERS = 3
 
 def _tensors(values: Iterable[Any]) -> list[Tensor]:
     """The tensors among some values, and in lists among them."""
-    found: list[Tensor] = []
+    tensors: list[Tensor] = []
     for one in values:
         if isinstance(one, Tensor):
-            found.append(one)
+            tensors.append(one)
         elif isinstance(one, (list, tuple)) and one and not isinstance(one[0], (int, float, str)):
-            found += _tensors(one)
-    return found
+            tensors += _tensors(one)
+    return tensors
 
 
 def _functions(

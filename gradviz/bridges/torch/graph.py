@@ -55,7 +55,7 @@ class Graph:
 
     Attributes:
         roots: what was asked for, in order.
-        found: the nodes of operators, in any order.
+        unordered_nodes: the nodes of operators, in any order.
         leaves: the node of each leaf -> its tensor.
         ends: what each leaf is, by its identity.
 
@@ -66,19 +66,19 @@ class Graph:
     def __init__(self, roots: Iterable[Tensor]) -> None:
         self.roots = [output_of(root) for root in roots]
         self.leaves: dict[Node, Tensor] = {}
-        self.found: list[Node] = []
+        self.unordered_nodes: list[Node] = []
         for node in _reached(root.node for root in self.roots):
             if is_leaf(node):
                 self.leaves[node] = cast(Any, node).variable
             else:
-                self.found.append(node)
+                self.unordered_nodes.append(node)
         self.ends = {id(leaf): Output(node, 0) for node, leaf in self.leaves.items()}
         self._inside: dict[Node, list[Output]] = {}
 
     @cached_property
     def nodes(self) -> list[Node]:
         """The nodes of operators, each after those whose outputs it read."""
-        return _ordered(self.found)
+        return _ordered(self.unordered_nodes)
 
     def inputs(self, node: Node) -> list[Output | None]:
         """What an operator read, that inside of a checkpoint last; None: it needs no gradient."""
@@ -98,11 +98,11 @@ class Graph:
 
     def on_the_way(self, asked: Iterable[Output]) -> set[Node]:
         """The nodes that the engine runs when these are asked for."""
-        ends, found = {one.node for one in asked}, set[Node]()
+        ends, reaching = {one.node for one in asked}, set[Node]()
         for node in self.nodes:
-            if any(one is not None and (one.node in found or one.node in ends) for one in self.inputs(node)):
-                found.add(node)
-        return found
+            if any(one is not None and (one.node in reaching or one.node in ends) for one in self.inputs(node)):
+                reaching.add(node)
+        return reaching
 
     def send_inside(self, node: Node, leaf: Tensor) -> None:
         """A checkpoint has read a leaf."""
@@ -119,7 +119,7 @@ class Graph:
     @cached_property
     def functions(self) -> list[Node]:
         """Those of Functions that somebody wrote in Python."""
-        return list(filter(is_function, self.found))
+        return list(filter(is_function, self.unordered_nodes))
 
     @cached_property
     def checkpoints(self) -> list[Node]:
@@ -153,20 +153,20 @@ def saved_by(node: Node, output_of: Callable[[Tensor], Output] = output_of) -> l
 
     Those that a hook packed are left out: to unpack them may compute them again.
     """
-    kept: list[Saved] = []
+    saved: list[Saved] = []
     for name, packed, unpacked in _saves(type(node)):
         try:
-            found = None if _is_hooked(packed(node)) else unpacked(node)
+            value = None if _is_hooked(packed(node)) else unpacked(node)
         except (RuntimeError, AttributeError):  # by what was overwritten, or freed
             continue
-        if isinstance(found, Tensor):
-            kept.append(Saved(name, found, output_of(found) if found.requires_grad else None))
+        if isinstance(value, Tensor):
+            saved.append(Saved(name, value, output_of(value) if value.requires_grad else None))
             continue
-        for number, tensor in enumerate(found or ()):
+        for number, tensor in enumerate(value or ()):
             if tensor is not None:
                 of = output_of(tensor) if tensor.requires_grad else None
-                kept.append(Saved(f"{name}.{number}", tensor, of))
-    return kept
+                saved.append(Saved(f"{name}.{number}", tensor, of))
+    return saved
 
 
 class Raw(NamedTuple):
@@ -182,7 +182,7 @@ class Raw(NamedTuple):
     is_overwritten: bool
 
 
-def kept_by(node: Node) -> Iterator[Raw]:
+def raw_saved_by(node: Node) -> Iterator[Raw]:
     """The tensors that an operator has kept, overwritten or not; those that a hook packed are left out."""
     for save, packed in _packed(node):
         if _is_hooked(packed):

@@ -28,8 +28,8 @@ def instances(of: type[T]) -> list[T]:
     with uncollected(is_asked=True):
         gc.collect(0)
         objects = chain.from_iterable(map(gc.get_objects, OLD))
-        found, same = tee(chain(objects, repeat(None, BLOCK)))
-        return list(compress(found, map(types.__contains__, map(id, map(type, same)))))
+        candidates, same = tee(chain(objects, repeat(None, BLOCK)))
+        return list(compress(candidates, map(types.__contains__, map(id, map(type, same)))))
 
 
 BLOCK = 64

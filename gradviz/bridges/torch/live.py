@@ -16,9 +16,9 @@ from ...runtime.standing import Worker
 from ...runtime.watched import Journal, interrupted
 from .engine import Pass, summary
 from .graph import Tensor
-from .watch import Kept, Notes
+from .watch import Notes, RecordedTensor
 
-At = tuple[Node, Sequence[Kept | None]]
+At = tuple[Node, Sequence[RecordedTensor | None]]
 """Where the engine stands: before a node, at which these gradients have arrived."""
 
 

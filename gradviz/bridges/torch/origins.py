@@ -35,13 +35,13 @@ class Origin(NamedTuple):
 
 def origins(captured: Mapping[Node, capture]) -> Mapping[Node, Origin]:
     """Of operators that were called inside of captures."""
-    found: dict[Node, Origin] = {}
+    by_node: dict[Node, Origin] = {}
     by_capture = {one: paths_of(one.models) for one in set(captured.values())}
     for node, one in captured.items():
         number, paths = number_of(node), by_capture[one]
         module = next((paths[module] for module in reversed(one.modules_of(number)) if module in paths), "")
-        found[node] = Origin(module, one.call_of(number), _result(one, paths, number))
-    return found
+        by_node[node] = Origin(module, one.call_of(number), _result(one, paths, number))
+    return by_node
 
 
 def _result(one: capture, paths: Mapping[Module, str], number: int) -> str:

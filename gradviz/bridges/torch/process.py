@@ -31,9 +31,9 @@ def parameters_beside(recording: Recording) -> list[str]:
         return []
     leaves = {id(leaf): name for name, leaf in recording.again.leaves.items()}
     for one in reversed(REMEMBERED):
-        found = {id(parameter): name for name, parameter in one.parameters() if parameter.requires_grad}
-        if not leaves.keys().isdisjoint(found):
-            return [leaves.get(parameter) or legal(name) for parameter, name in found.items()]
+        names = {id(parameter): name for name, parameter in one.parameters() if parameter.requires_grad}
+        if not leaves.keys().isdisjoint(names):
+            return [leaves.get(parameter) or legal(name) for parameter, name in names.items()]
     return []
 
 

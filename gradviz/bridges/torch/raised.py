@@ -32,22 +32,22 @@ def raised_by(error: Exception, graph: Graph, tensors: Iterable[Tensor], notes: 
     ran = [frame.f_code for frame, _ in walk_tb(error.__traceback__)]
     called = next((after for before, after in pairwise(ran) if before is ENGINE), None)
     message = str(error)
-    found: dict[Output, list[Callable[..., Any]]] = {}
+    candidates: dict[Output, list[Callable[..., Any]]] = {}
     for tensor in (*tensors, *graph.leaves.values()):
         for hook in hooks_of(tensor):
             if (_code(hook) or hook) in ran or message.startswith((f"hook '{_name(hook)}' has changed", RETURNED)):
-                found.setdefault(output_of(tensor), []).append(hook)
-    if not found and called is not None and not is_inside(called.co_filename):
+                candidates.setdefault(output_of(tensor), []).append(hook)
+    if not candidates and called is not None and not is_inside(called.co_filename):
         return Hooked(hook=called)  # of a tensor that is not known, or of an operator
-    if not found:
+    if not candidates:
         return Hooked() if message.startswith(("hook '", RETURNED)) else None
     gone = {one.node for one in notes.happened if isinstance(one, Visit)}
     over = {one.output for one in notes.happened if isinstance(one, Returned | Written)}
-    waiting = {before for node in graph.found if node not in gone for before, _ in node.next_functions}
-    here = [one for one in found if one.node not in gone and one.node not in waiting and one not in over]
+    waiting = {before for node in graph.unordered_nodes if node not in gone for before, _ in node.next_functions}
+    here = [one for one in candidates if one.node not in gone and one.node not in waiting and one not in over]
     if len(here) != 1:
         return Hooked()
-    hooks = found[here[0]]
+    hooks = candidates[here[0]]
     return Hooked(here[0], _code(hooks[0]) if len(hooks) == 1 else None)
 
 

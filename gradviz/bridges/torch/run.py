@@ -58,7 +58,7 @@ def run(
             if writes:
                 backward(roots, gradients, retain_graph=not write or None, create_graph=create_graph, inputs=inputs)
             else:
-                found = torch.autograd.grad(
+                returned = torch.autograd.grad(
                     roots,
                     [GradientEdge(*one) for one in wanted],
                     gradients,
@@ -66,7 +66,7 @@ def run(
                     create_graph=create_graph,
                     allow_unused=True,
                 )
-                for one, gradient in zip(wanted, found, strict=True):
+                for one, gradient in zip(wanted, returned, strict=True):
                     if one not in hooked:
                         notes.returns(one, gradient)
         except Exception as error:
@@ -136,7 +136,7 @@ def _inner_passes(graph: Graph, notes: Notes, *, write: bool) -> Iterator[None]:
             for leaf in leaves:
                 if leaf.data_ptr() not in inputs:
                     graph.send_inside(node, leaf)
-                    notes.inside.setdefault(node, []).append(notes.kept(leaf.grad))
+                    notes.inside.setdefault(node, []).append(notes.recorded_tensor(leaf.grad))
         finally:
             for leaf, grad in zip(leaves, before, strict=True) if write else ():
                 if grad is not None:

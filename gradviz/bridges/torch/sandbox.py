@@ -97,7 +97,7 @@ class Sandbox(TorchFunctionMode):
             return self._cut(function, args, kwargs)
         if function in BACKWARD and self._constants is None:
             _check_backward([one for one in _tensors((args, kwargs)) if one.grad_fn is not None])
-        return _each(self._kept, function(*args, **kwargs))
+        return _each(self._result, function(*args, **kwargs))
 
     def _is_cut(self, function: Callable[..., Any], args: Sequence[Any], frame: FrameType) -> bool:
         """Whether a call cuts gradients off.
@@ -130,7 +130,7 @@ class Sandbox(TorchFunctionMode):
             self._inside[copy] = True
         return self._copies[id(value)][1]
 
-    def _kept(self, value: Any) -> Any:
+    def _result(self, value: Any) -> Any:
         """What a function returned, as it goes on."""
         if isinstance(value, Tensor):
             value = value.to(self._wide.get(value.dtype, value.dtype))
@@ -141,7 +141,7 @@ class Sandbox(TorchFunctionMode):
         """Call what cuts gradients off; what it returns and writes is what it was in the first run."""
         read = list(_tensors((args, kwargs)))
         versions = [one._version for one in read]
-        result = _each(self._kept, function(*args, **kwargs))
+        result = _each(self._result, function(*args, **kwargs))
         written = [one for one, version in zip(read, versions, strict=True) if one._version != version]
         if not written and not _has_numbers(result):
             return result
@@ -156,7 +156,7 @@ class Sandbox(TorchFunctionMode):
             one.data.copy_(was)
         if constant.result is None or any(result is one for one in written):
             return result
-        return _each(self._kept, _each(_copied, constant.result))
+        return _each(self._result, _each(_copied, constant.result))
 
     @property
     def new_constants(self) -> list[Constant]:
@@ -195,7 +195,7 @@ def _check_backward(roots: Sequence[Tensor]) -> None:
     Raises:
         GradvizError: ``not_again``.
     """
-    if any(map(is_hooked, Graph(roots).found)):
+    if any(map(is_hooked, Graph(roots).unordered_nodes)):
         raise GradvizError(
             "The function goes backward itself, through a checkpoint or what else keeps tensors by hooks: what is "
             "computed again there cannot be held against differences.",

@@ -44,8 +44,8 @@ from ...runtime.watched import Again, Journal
 from .graph import Graph, Output, Tensor, fits, fitted, function_of, is_function, number_of, rows_of, type_of
 from .names import Distinct, Names
 from .origins import Origin
-from .values import PARTS, KeptSaved, Part, Values
-from .watch import Hooked, Keep, Kept, Noted, Visit, Written, kept
+from .values import PARTS, Part, RecordedSave, Values
+from .watch import Hooked, Keep, Noted, RecordedTensor, Visit, Written, reference
 
 MOST_WAITING = 8
 """Operators in the queue that an event lists."""
@@ -73,8 +73,8 @@ class Forward:
         self,
         graph: Graph,
         names: Names,
-        leaves: Mapping[Node, Kept],
-        saved: Mapping[Node, Sequence[KeptSaved]],
+        leaves: Mapping[Node, RecordedTensor],
+        saved: Mapping[Node, Sequence[RecordedSave]],
         data: Mapping[int, str],
         origins: Mapping[Node, Origin],
         values: Values,
@@ -90,11 +90,11 @@ class Forward:
         self._others: dict[int, str] = {}
         self._distinct = Distinct(names.values())
         for node, leaf in graph.leaves.items():
-            values.keep((names[Output(node, 0)], 0), leaves.get(node) or kept(leaf))
+            values.keep((names[Output(node, 0)], 0), leaves.get(node) or reference(leaf))
         for node in graph.nodes:
             self._add(node, saved.get(node, ()))
 
-    def _add(self, node: Node, saved: Iterable[KeptSaved]) -> None:
+    def _add(self, node: Node, saved: Iterable[RecordedSave]) -> None:
         outputs = [self.names[Output(node, slot)] for slot in range(self.graph.outputs[node])]
         inputs = [self.names[one] for one in self.graph.inputs(node) if one is not None]
         reads: dict[str, None] = {}
@@ -103,28 +103,28 @@ class Forward:
             if name is None:
                 name = self._other(f"{outputs[0]}.{one.name}", one)
                 inputs += [] if one.of is not None or name in inputs else [name]
-            self._values.keep((name, 0), one.kept)
+            self._values.keep((name, 0), one.tensor)
             reads[name] = None
         type, origin = type_of(node), self._origins.get(node, Origin())
         self.operators.append(Operator(type, inputs, outputs, name=f"{origin.module}.{type}" if origin.module else ""))
         self.lines.append(origin.line)
         self.saved.append(list(reads))
 
-    def _other(self, name: str, saved: KeptSaved) -> str:
+    def _other(self, name: str, saved: RecordedSave) -> str:
         """A tensor that was kept and is no output that a gradient goes to: data, or something on the way."""
         if saved.identity not in self._others:
             self._others[saved.identity] = self._distinct.take(self._data.get(saved.identity, name))
         return self._others[saved.identity]
 
 
-Named = tuple[Gradient, Kept] | None
-"""A gradient, by name and as it is; None: none was sent."""
+NamedTensor = tuple[Gradient, RecordedTensor]
+"""A gradient, by name and as it is."""
 
 
 class Seed(NamedTuple):
     """What the pass starts from at a root; `is_given`: not filled with ones."""
 
-    gradient: Kept
+    gradient: RecordedTensor
     is_given: bool
 
 
@@ -140,10 +140,10 @@ class Arrivals:
     """
 
     terms: list[Contribution] = field(default_factory=list)
-    tensors: list[Kept] = field(default_factory=list)
+    tensors: list[RecordedTensor] = field(default_factory=list)
     to_come: int = 0
     gradient: Gradient | None = None
-    whole: Kept | None = None
+    whole: RecordedTensor | None = None
 
 
 class Backward:
@@ -175,7 +175,7 @@ class Backward:
         self._names = GradientNames({name for op in forward.operators for name in (*op.inputs, *op.outputs)})
         self._versions: Counter[str] = Counter()
         # What each output was given in the end, after hooks.
-        self._sums: dict[Output, Kept | None] = {}
+        self._sums: dict[Output, RecordedTensor | None] = {}
         self._arrivals: dict[Output, Arrivals] = {}
         # How many times more something is sent to an operator: then it joins the queue.
         self._to_come: Counter[Node] = Counter()
@@ -212,12 +212,12 @@ class Backward:
             else:
                 self._hook(one.output)
 
-    def stand(self, node: Node, arrived: Iterable[Kept | None]) -> None:
+    def stand(self, node: Node, arrived: Iterable[RecordedTensor | None]) -> None:
         """The engine has come to a node, and has not run it; what has arrived there, after hooks."""
         self._give(node, arrived)
         self._visit(node)
 
-    def _give(self, node: Node, arrived: Iterable[Kept | None]) -> None:
+    def _give(self, node: Node, arrived: Iterable[RecordedTensor | None]) -> None:
         self._sums |= {Output(node, slot): gradient for slot, gradient in enumerate(arrived)}
 
     def _expect(self, outputs: Iterable[Output | None]) -> None:
@@ -258,7 +258,7 @@ class Backward:
         self._at = None
         every = zip(self._graph.inputs(node), visit.sent, strict=True)
         pairs = [(one, sent) for one, sent in every if one is not None]
-        keep = self._values.kept
+        keep = self._values.keeper
         sends = [
             None if sent is None else (self._next(self._forward.names[one], sent), _fitting(sent, one, keep))
             for one, sent in pairs
@@ -274,8 +274,8 @@ class Backward:
                 self._arrive(one, Contribution(gradient, "generated", index, position), sent)
             self._complete(one, index)
 
-    def _apply(self, visit: Visit, index: int, sends: Sequence[Named]) -> None:
-        """The operator of a node joins the gradient operators, and runs."""
+    def _apply(self, visit: Visit, index: int, sends: Sequence[NamedTensor | None]) -> None:
+        """The operator of a node joins the gradient operators, and runs; `sends`: None where it sent nothing."""
         node, forward = visit.node, self._forward.operators[index]
         outputs = (Output(node, slot) for slot in range(self._graph.outputs[node]))
         reads = [name for one in outputs for name in parts_of(self._gradient_of(one))]
@@ -307,7 +307,7 @@ class Backward:
         insort(self._queue, joined, key=_priority)
         return joined
 
-    def _arrive(self, one: Output, term: Contribution, tensor: Kept) -> None:
+    def _arrive(self, one: Output, term: Contribution, tensor: RecordedTensor) -> None:
         arrivals = self._arrivals[one]
         arrivals.terms.append(term)
         arrivals.tensors.append(tensor)
@@ -326,7 +326,7 @@ class Backward:
     def _accumulate(self, one: Output, arrivals: Arrivals, index: int | None) -> None:
         """All gradients of an output are in, and are added up."""
         blob = self._forward.names[one]
-        arrivals.whole = total(arrivals.tensors, self._sums.get(one), self._values.kept)
+        arrivals.whole = total(arrivals.tensors, self._sums.get(one), self._values.keeper)
         op, arrivals.gradient = self._sum(blob, [term.gradient for term in arrivals.terms])
         first, count = len(self.operators), len(arrivals.terms)
         reader = arrivals.terms[-1].index if index is None else index
@@ -358,7 +358,7 @@ class Backward:
         reads = [part for term in terms for part in parts_of(term)]
         return Operator("Sum" if is_plain else "add", reads, list(parts_of(gradient)), is_gradient=True), gradient
 
-    def _next(self, blob: str, gradient: Kept) -> Gradient:
+    def _next(self, blob: str, gradient: RecordedTensor) -> Gradient:
         """The name of the next gradient of a blob."""
         return self._names.of_next_slice(blob) if gradient.like.is_sparse else self._names.of_next(blob)
 
@@ -432,7 +432,7 @@ class Backward:
             grads_before=self.grads_before, absent=self._values.absent, again=again,
         )  # fmt: skip
 
-    def _ran(self, op: Operator, outputs: Sequence[tuple[Gradient, Kept]], seconds: float | None = None) -> None:
+    def _ran(self, op: Operator, outputs: Sequence[NamedTensor], seconds: float | None = None) -> None:
         """A gradient operator joins and runs."""
         tensors = {
             name: (tensor, part)
@@ -446,7 +446,7 @@ class Backward:
         self.operators.append(op)
         self.events.append(Ran(position, op, ins, outs, device, seconds))
 
-    def _write(self, name: str, tensor: Kept | None, part: Part | None = None) -> int:
+    def _write(self, name: str, tensor: RecordedTensor | None, part: Part | None = None) -> int:
         """A new version of a name."""
         version = self._versions[name]
         self._versions[name] += 1
@@ -467,14 +467,14 @@ def _failed(error: Exception, who: str, index: int | None) -> Failed:
     return Failed.of(error, index)
 
 
-def _fitting(sent: Kept, one: Output, keep: Keep) -> Kept:
+def _fitting(sent: RecordedTensor, one: Output, keep: Keep) -> RecordedTensor:
     """What was sent to an output, as the engine adds it."""
     if sent.is_changed or fits(sent.like, one):
         return sent
     return keep(fitted(sent.tensor, one))
 
 
-def total(terms: Sequence[Kept], given: Kept | None, keep: Keep) -> Kept | None:
+def total(terms: Sequence[RecordedTensor], given: RecordedTensor | None, keep: Keep) -> RecordedTensor | None:
     """The sum of gradients as the engine adds them; None: it is not known any more."""
     if any(one.is_changed or one.like.is_sparse for one in terms):
         return given
@@ -482,7 +482,7 @@ def total(terms: Sequence[Kept], given: Kept | None, keep: Keep) -> Kept | None:
     return given if given is not None and is_equal(added, given.tensor) else keep(added)
 
 
-def is_same(whole: Kept | None, given: Kept) -> bool:
+def is_same(whole: RecordedTensor | None, given: RecordedTensor) -> bool:
     """Whether a gradient arrived as it was sent; what is not known any more is taken to be so."""
     if whole is None or whole is given or whole.is_changed or given.is_changed or whole.tensor is given.tensor:
         return True

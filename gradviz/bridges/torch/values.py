@@ -11,7 +11,7 @@ import torch
 from ...operators.registry import Array
 from ...program.net_halves import Key
 from .graph import Output, Tensor, rows_of
-from .watch import Keep, Kept, reference
+from .watch import Keep, RecordedTensor, reference
 
 Part = Callable[[Tensor], Tensor]
 
@@ -25,11 +25,11 @@ PARTS: tuple[tuple[Part | None, ...], ...] = (
 """Of a dense tensor itself, of a sparse one its rows: which, and their values."""
 
 
-class KeptSaved(NamedTuple):
+class RecordedSave(NamedTuple):
     """A tensor that an operator kept for its backward, see `Saved`; `identity`: the same for the same tensor."""
 
     name: str
-    kept: Kept
+    tensor: RecordedTensor
     of: Output | None
     identity: int
 
@@ -40,14 +40,14 @@ class Values(Mapping[Key, Array]):
     Not there: not computed, or changed since by somebody who wrote into the tensor.
 
     Attributes:
-        kept: how tensors are kept that are made for a recording.
+        keeper: how tensors that are computed for a recording are kept.
     """
 
     def __init__(self, keep: Keep = reference) -> None:
-        self.kept = keep
-        self._tensors: dict[Key, tuple[Kept, Part | None]] = {}
+        self.keeper = keep
+        self._tensors: dict[Key, tuple[RecordedTensor, Part | None]] = {}
 
-    def keep(self, key: Key, tensor: Kept | None, part: Part | None = None) -> None:
+    def keep(self, key: Key, tensor: RecordedTensor | None, part: Part | None = None) -> None:
         """A blob version is a tensor, or a part of one."""
         if tensor is not None:
             self._tensors[key] = tensor, part
@@ -59,8 +59,8 @@ class Values(Mapping[Key, Array]):
         return array_of(one.tensor if part is None else part(one.tensor))
 
     def __contains__(self, key: object) -> bool:
-        found = self._tensors.get(key)  # type: ignore[call-overload]
-        return found is not None and not found[0].is_changed
+        entry = self._tensors.get(key)  # type: ignore[call-overload]
+        return entry is not None and not entry[0].is_changed
 
     def __iter__(self) -> Iterator[Key]:
         return (key for key in self._tensors if key in self)

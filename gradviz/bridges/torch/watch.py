@@ -16,12 +16,12 @@ from .graph import Graph, Like, Output, Tensor, task, version_of
 
 Gradients = Sequence[Tensor | None]
 
-Stand = Callable[[Node, "Sequence[Kept | None]"], None]
+Stand = Callable[[Node, "Sequence[RecordedTensor | None]"], None]
 """Returns when a node may run; takes what has arrived there."""
 
 
-class Kept:
-    """A tensor kept by reference, and how often it had been written by then."""
+class RecordedTensor:
+    """A tensor as it was recorded: a reference to it, and how often it had been written by then."""
 
     __slots__ = ("_tensor", "_written")
 
@@ -45,20 +45,15 @@ class Kept:
         return version_of(self._tensor) != self._written
 
 
-def reference(tensor: Tensor) -> Kept:
+def reference(tensor: Tensor) -> RecordedTensor:
     """A tensor as it is now; of one that does not count how often it is written into, a copy."""
     if (written := version_of(tensor)) < 0:
         tensor = tensor.detach().clone()
         written = version_of(tensor)
-    return Kept(tensor, written)
+    return RecordedTensor(tensor, written)
 
 
-def kept(tensor: Tensor | None) -> Kept | None:
-    """A tensor as it is now, where there is one."""
-    return None if tensor is None else reference(tensor)
-
-
-Keep = Callable[[Tensor], Kept]
+Keep = Callable[[Tensor], RecordedTensor]
 """How a tensor is kept as it is now: by reference, or otherwise."""
 
 
@@ -72,8 +67,8 @@ class Visit(NamedTuple):
     """
 
     node: Node
-    sent: Sequence[Kept | None]
-    arrived: Sequence[Kept | None]
+    sent: Sequence[RecordedTensor | None]
+    arrived: Sequence[RecordedTensor | None]
     seconds: float
 
 
@@ -81,16 +76,16 @@ class Written(NamedTuple):
     """``grad`` of a leaf was written: what it was, a copy, and what it became."""
 
     output: Output
-    arrived: Kept | None
-    before: Kept | None
-    after: Kept | None
+    arrived: RecordedTensor | None
+    before: RecordedTensor | None
+    after: RecordedTensor | None
 
 
 class Returned(NamedTuple):
     """The gradient of an output that was asked for is there, after the hooks of its tensor."""
 
     output: Output
-    arrived: Kept | None
+    arrived: RecordedTensor | None
 
 
 Noted = Visit | Written | Returned
@@ -128,8 +123,8 @@ class Notes:
         # As little as can be done while the engine runs: what nodes sent and were given, and when.
         self._noted: list[tuple[Node, Gradients, Gradients, list[int], float] | Written | Returned] = []
         # What ``grad`` of leaves was, while it is written.
-        self._grads_before: dict[Node, Kept | None] = {}
-        self.inside: dict[Node, list[Kept | None]] = {}
+        self._grads_before: dict[Node, RecordedTensor | None] = {}
+        self.inside: dict[Node, list[RecordedTensor | None]] = {}
         self.running: Node | None = None
         self.error: Exception | None = None
         self.hooked: Hooked | None = None
@@ -145,7 +140,7 @@ class Notes:
         self._read()
         return self._happened
 
-    def kept(self, tensor: Tensor | None) -> Kept | None:
+    def recorded_tensor(self, tensor: Tensor | None) -> RecordedTensor | None:
         """A tensor as it is now, where there is one."""
         return None if tensor is None else self._keep(tensor)
 
@@ -160,7 +155,7 @@ class Notes:
             self._task, self._before = task(), perf_counter()
 
     @property
-    def returned(self) -> dict[Output, Kept | None]:
+    def returned(self) -> dict[Output, RecordedTensor | None]:
         """The gradients that were asked for."""
         return {one.output: one.arrived for one in self.happened if isinstance(one, Returned)}
 
@@ -191,9 +186,9 @@ class Notes:
             node, sent, arrived, written, at = one
             if self._keep is reference and written:
                 pairs = zip((*sent, *arrived), written, strict=True)
-                every = [None if tensor is None else Kept(tensor, count) for tensor, count in pairs]
+                every = [None if tensor is None else RecordedTensor(tensor, count) for tensor, count in pairs]
             else:
-                every = list(map(self.kept, (*sent, *arrived)))
+                every = list(map(self.recorded_tensor, (*sent, *arrived)))
             sends = [*every[: len(sent)], *self.inside.get(node, ())]
             self._happened.append(Visit(node, sends, every[len(sent) :], at - self._before))
             self._before = at
@@ -211,7 +206,7 @@ class Notes:
     def stop(self, node: Node, stand: Stand, arrived: Gradients) -> None:
         """A node is next: `stand` returns when it may run."""
         if self._is_ours():
-            stand(node, list(map(kept, arrived)))
+            stand(node, [None if one is None else reference(one) for one in arrived])
             self._before = perf_counter()
 
     def arrive(self, one: Output, gradient: Tensor) -> None:
@@ -221,7 +216,7 @@ class Notes:
 
     def returns(self, one: Output, gradient: Tensor | None) -> None:
         """The gradient of an output that was asked for is there."""
-        self._noted.append(Returned(one, self.kept(gradient)))
+        self._noted.append(Returned(one, self.recorded_tensor(gradient)))
 
     def before_grad(self, node: Node, leaf: Tensor, arrived: Gradients) -> None:
         """``grad`` of a leaf is about to be written."""
@@ -231,8 +226,8 @@ class Notes:
     def after_grad(self, node: Node, leaf: Tensor, sent: Gradients, arrived: Gradients) -> None:
         """``grad`` of a leaf was written, and its hooks have run."""
         if self._is_ours():
-            before, after = self._grads_before.pop(node), self.kept(leaf.grad)
-            self._noted.append(Written(Output(node, 0), self.kept(arrived[0]), before, after))
+            before, after = self._grads_before.pop(node), self.recorded_tensor(leaf.grad)
+            self._noted.append(Written(Output(node, 0), self.recorded_tensor(arrived[0]), before, after))
 
     def enter(self, node: Node, arrived: Gradients) -> None:
         """A checkpoint is about to compute its part again."""
@@ -264,7 +259,7 @@ def watched(
         for root in graph.roots:
             handles.append(root.node.register_prehook(notes.begin))
         note = notes.note
-        for node in graph.found:
+        for node in graph.unordered_nodes:
             handles.append(node.register_hook(MethodType(note, node)))  # one object, where a closure is several
         if write:
             for node, leaf in graph.leaves.items():
@@ -275,7 +270,7 @@ def watched(
         for one, tensor in asked.items():
             handles.append(tensor.register_hook(partial(notes.arrive, one)))  # type: ignore[no-untyped-call]
         if stand is not None:
-            for node in graph.found:
+            for node in graph.unordered_nodes:
                 handles.append(node.register_prehook(partial(notes.stop, node, stand)))
         yield
     finally:

@@ -105,7 +105,7 @@ def average_pooling_2d(x: Operand, ksize: Size, stride: Size | None = None, pad:
 
 def _pair(function: str, option: str, size: Size) -> tuple[int, ...]:
     """(height, width), which may be given as one integer."""
-    found = sizes(function, option, size)
-    if len(found) not in (1, 2):
+    lengths = sizes(function, option, size)
+    if len(lengths) not in (1, 2):
         raise no_option(function, option, size, "one integer or two")
-    return found * 2 if len(found) == 1 else found
+    return lengths * 2 if len(lengths) == 1 else lengths

@@ -42,13 +42,13 @@ def text(function: str, option: str, value: Any) -> str:
 
 def sizes(function: str, option: str, value: Any) -> tuple[int, ...]:
     """A shape or axes, given as one integer or several."""
-    found = list(value) if isinstance(value, Iterable) and getattr(value, "shape", True) else [value]
-    return tuple(_integers(function, option, found, value, "an integer, or several"))
+    elements = list(value) if isinstance(value, Iterable) and getattr(value, "shape", True) else [value]
+    return tuple(_integers(function, option, elements, value, "an integer, or several"))
 
 
-def _integers(function: str, option: str, found: list[Any], value: Any, wanted: str) -> list[int]:
+def _integers(function: str, option: str, elements: list[Any], value: Any, wanted: str) -> list[int]:
     try:
-        integers = [index(each) for each in found]
+        integers = [index(each) for each in elements]
     except TypeError:
         raise no_option(function, option, value, wanted) from None
     if any(abs(each) > MOST for each in integers):

@@ -223,9 +223,9 @@ def get_item(x: Operand, index: Any) -> Variable:
     parts = [plain(part) for part in (index if isinstance(index, tuple) else (index,))]
     _check_masks(x, parts)
     for part in parts:
-        word, found = _word(x, part, len(arrays))
+        word, places = _word(x, part, len(arrays))
         words.append(word)
-        arrays += found
+        arrays += places
     return call("get_item", "GetItem", index=", ".join(words) or "...")(x, *arrays)
 
 
@@ -277,8 +277,8 @@ def _word(x: Variable, part: Any, place: int) -> tuple[str, list[Any]]:
     if array.dtype.kind not in "iub" or (array.dtype.kind == "b" and not array.ndim):
         raise refused("get_item", x, f"{part!r} is no index", "Use integers, slices, ..., None, or masks.")
     with current(device_of(array)):
-        found = [array] if array.dtype.kind != "b" else list(array.nonzero())
-    return ", ".join([f"@{at}" for at in range(place, place + len(found))]), found
+        index_arrays = [array] if array.dtype.kind != "b" else list(array.nonzero())
+    return ", ".join([f"@{at}" for at in range(place, place + len(index_arrays))]), index_arrays
 
 
 def take(x: Operand, indices: Operand, axis: int | None = None) -> Variable:

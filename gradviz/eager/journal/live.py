@@ -89,7 +89,6 @@ class LiveBackward:
             return journal
         name, so_far = self._worker.at
         journal = so_far()
-        said = (
-            f"A backward pass from {listed(list(map(code, journal.ys)))}, function by function. It stands still before "
-        )
-        return journal._replace(values=dict(journal.values), summary=lambda _: f"{said}{name}.")
+        roots = listed(list(map(code, journal.ys)))
+        summary = f"A backward pass from {roots}, function by function. It stands still before {name}."
+        return journal._replace(values=dict(journal.values), summary=lambda _: summary)

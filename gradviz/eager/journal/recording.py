@@ -81,15 +81,15 @@ def callers_names(functions: Sequence[Function]) -> dict[int, str]:
     Args:
         functions: in the order of creation.
     """
-    found: dict[int, str] = {}
+    names: dict[int, str] = {}
     after = None
     for function in reversed(functions):
         code, at = function.called_at
         goes_on = after is not None and after.called_at == (code, at) and after.label != function.label
         if code is not None and not goes_on and (name := stored(code, at)) and is_legal(name):
-            found[function.uid] = name
+            names[function.uid] = name
         after = function
-    return found
+    return names
 
 
 def _by_rank(
@@ -195,15 +195,15 @@ def _summary(journal: Journal) -> str:
     events = journal.events
     count = sum(isinstance(event, Played) for event in events)
     starts = listed(list(map(code, journal.ys)))
-    said = f"{count_of(count, 'function')} led to {starts} when the code ran"
+    sentence = f"{count_of(count, 'function')} led to {starts} when the code ran"
     if isinstance(last := events[-1], Failed):
-        return f"{said}. The backward pass stops at the last event: {last.message}"
+        return f"{sentence}. The backward pass stops at the last event: {last.message}"
     if journal.engine == "tape":
-        said += "; the tape that they are makes a program, whose gradient operators come next and then run"
-        return f"{said} on the values that are there. Step to see how they come about."
+        sentence += "; the tape that they are makes a program, whose gradient operators come next and then run"
+        return f"{sentence} on the values that are there. Step to see how they come about."
     sums = sum(isinstance(event, Accumulated) and len(event.contributions) > 1 for event in events)
-    said += f"; {'they go' if count > 1 else 'it goes'} backward as {starts} asks, the greatest rank first"
-    return f"{said}, with {count_of(sums, 'accumulation')}. Step to see who is next, and why."
+    sentence += f"; {'they go' if count > 1 else 'it goes'} backward as {starts} asks, the greatest rank first"
+    return f"{sentence}, with {count_of(sums, 'accumulation')}. Step to see who is next, and why."
 
 
 def _roots(y: Any, gradient: Any) -> list[tuple[Variable, Any]]:

@@ -95,7 +95,7 @@ def _without_ignored(
     if len(gradients) == len(whole):
         return operators, gradients
     needed = {name for gradient in gradients.values() for name in parts_of(gradient)}
-    kept = []
+    remaining = []
     for op in reversed(operators):
         if op.type in NETS:
             needed.update(op.inputs)
@@ -104,9 +104,9 @@ def _without_ignored(
         else:
             needed.difference_update(op.outputs)
             needed.update(op.inputs)
-        kept.append(op)
-    kept.reverse()
-    return kept, gradients
+        remaining.append(op)
+    remaining.reverse()
+    return remaining, gradients
 
 
 PREFIX = "share/buffer/grads"

@@ -197,8 +197,8 @@ class TensorPool(_Pool):
         """The uid and place of each output among `variables` that has been asked for its name -> that name."""
         if not any(name.startswith("join/") for name in list(self._holders)):
             return {}
-        found = [(x.creator, x.place, self.taken_name(x)) for x in variables]
-        return {(creator.uid, place): name for creator, place, name in found if creator is not None and name}
+        outputs = [(x.creator, x.place, self.taken_name(x)) for x in variables]
+        return {(creator.uid, place): name for creator, place, name in outputs if creator is not None and name}
 
     def _deleted(self, key: int, name: str) -> None:
         if self._names.get(key) == name:

@@ -204,24 +204,24 @@ class TapePass(Pass):
     def _contributions(self, function: Function, gys: list[Any]) -> tuple[Sequence[int], Sequence[Any]]:
         """The inputs that get a gradient, in the order of arrival, and what each input gets."""
         plan = self._plan(function, gys)
-        found = gys
+        arguments = gys
         if plan is None and Rows in map(type, gys):
             pairs = zip(gys, function.out_data, strict=True)
-            found = [self._combined(TO_DENSE, (*gy, y)) if type(gy) is Rows else gy for gy, y in pairs]
-            plan = self._plan(function, found)
+            arguments = [self._combined(TO_DENSE, (*gy, y)) if type(gy) is Rows else gy for gy, y in pairs]
+            plan = self._plan(function, arguments)
         places = range(len(function.inputs))
         arrivals = [at for at in places if function.wanted >> at & 1] if plan is None else plan.arrivals
-        if any(map(_is_absent, found)):
-            if all(gy is None or _is_absent(gy) for gy in found):
+        if any(map(_is_absent, arguments)):
+            if all(gy is None or _is_absent(gy) for gy in arguments):
                 is_rows = [plan is not None and len(plan.answers[at]) == 2 for at in places]
                 return arrivals, [ABSENT_ROWS if is_rows[at] and not self._create_graph else ABSENT for at in places]
-            found = [
+            arguments = [
                 gy if not _is_absent(gy) else None if plan is None else self._zeros(function, at)
-                for at, gy in enumerate(found)
+                for at, gy in enumerate(arguments)
             ]
         if self._keep is None or id(function) in self._keep:
-            self._arrived.kept[id(function)] = [None if _is_absent(gy) else gy for gy in gys]
-        gxs = self._watched(function, found, function.wanted)
+            self._arrived.output_gradients[id(function)] = [None if _is_absent(gy) else gy for gy in gys]
+        gxs = self._watched(function, arguments, function.wanted)
         return arrivals, [ABSENT if gx is None else gx for gx in gxs]
 
     def _plan(self, function: Function, gys: Sequence[Any]) -> Plan | None:
@@ -354,7 +354,7 @@ class SharingPass(TapePass):
 
     def sharing(self, arrived: Arrived) -> Sharing:
         """What is saved where the gradients that have arrived have places of their own."""
-        apart = [*arrived.leaves.values(), *[gy for gys in arrived.kept.values() for gy in gys]]
+        apart = [*arrived.leaves.values(), *[gy for gys in arrived.output_gradients.values() for gy in gys]]
         return take_turns(self._turns, self._numbers(apart), self._sizes.__getitem__)[1]
 
 

@@ -11,15 +11,15 @@ from ....debugger import Cursor
 from ....program.errors import count_of
 from ..capture import Module
 from ..flow import users
-from ..graph import Tensor, kept_by
+from ..graph import Tensor, raw_saved_by
 from .case import Case
 from .diagnosis import Diagnosis, Finding
-from .errors import DISABLED, findings, first_sentence
+from .errors import DISABLED, findings_of, first_sentence
 from .no_gradient import frozen, parameters_without
 from .no_loss import no_tensor
 from .rules import RULES
 
-__all__ = ["Diagnosis", "Finding", "diagnose", "explain", "findings", "first_sentence", "without_gradient"]
+__all__ = ["Diagnosis", "Finding", "diagnose", "explain", "findings_of", "first_sentence", "without_gradient"]
 
 
 def diagnose(
@@ -51,9 +51,9 @@ def diagnose(
         case = Case(tensors, models, [frame] if (frame := users(sys._getframe(1))) is not None else [])
         if not tensors or len(tensors) < len(roots):
             return Diagnosis.of(no_tensor(case, next(one for one in roots if not isinstance(one, Tensor))), "")
-        found = [one for rule in RULES for one in rule(case)]
+        findings = [one for rule in RULES for one in rule(case)]
         session = partial(_recorded, debug, loss, case.models) if debug is not None and case.notes is not None else None
-        return Diagnosis.of(found, f"Nothing is wrong: {_looked_at(case)}.", session)
+        return Diagnosis.of(findings, f"Nothing is wrong: {_looked_at(case)}.", session)
 
 
 def explain(error: BaseException | None = None) -> Diagnosis:
@@ -66,19 +66,19 @@ def explain(error: BaseException | None = None) -> Diagnosis:
     if error is None:
         return Diagnosis.of((), "There is no error to explain: nothing was raised, or it was caught.")
     with DISABLED():
-        found = findings(error)
-    if found is None:
+        findings = findings_of(error)
+    if findings is None:
         message = f"{type(error).__name__}: {error}".strip().removesuffix(".")
         return Diagnosis.of((), f"This error is not about gradients. {message}.")
-    return Diagnosis.of(found, "")
+    return Diagnosis.of(findings, "")
 
 
 def without_gradient(roots: Sequence[Tensor], name: str) -> tuple[str, tuple[str, ...]] | None:
     """Why a parameter of a captured model gets no gradient from tensors, and the ways out; None: that is not known."""
     with DISABLED():
         case = Case(roots, [], [])
-        found = (one for rule in (parameters_without, frozen) for one in rule(case))
-        return next(((one.sentence, one.ways_out) for one in found if name in one.names), None)
+        findings = (one for rule in (parameters_without, frozen) for one in rule(case))
+        return next(((one.sentence, one.ways_out) for one in findings if name in one.names), None)
 
 
 def _recorded(debug: Callable[[Any], Cursor], loss: Any, models: Sequence[Module]) -> Cursor:
@@ -88,7 +88,7 @@ def _recorded(debug: Callable[[Any], Cursor], loss: Any, models: Sequence[Module
 
 def _looked_at(case: Case) -> str:
     nodes = case.graph.nodes
-    saved = sum(1 for node in nodes for _ in kept_by(node))
+    saved = sum(1 for node in nodes for _ in raw_saved_by(node))
     parameters = count_of(len(case.parameters or case.leaves), "parameter" if case.parameters else "leaf")
     operators = count_of(len(nodes), "operator")
     text = f"{parameters}, {operators} and {count_of(saved, 'saved tensor')} were looked at"

@@ -63,9 +63,9 @@ class Case:
         self.graph = Graph(self.graph_roots)
         self._nobodys = {node for node, count in _counts(self.graph) if count <= _FEWEST}
         self._given = [whole(one) for one in models]
-        self.models = self._given or self._found()
+        self.models = self._given or self._outermost_models()
 
-    def _found(self) -> list[Module]:
+    def _outermost_models(self) -> list[Module]:
         """The outermost modules that captures and variables know, of which something is in the graph or was called."""
         around = [model for one in self.captures for model in one.models]
         models = list({id(one): one for one in map(whole, around or self.near)}.values())
@@ -98,9 +98,9 @@ class Case:
     def captures(self) -> list[capture]:
         """Those that saw something of the loss; if it has no graph, else the last one that the model was called in."""
         of_graph = set(self._captured.values())
-        found = [one for one in REMEMBERED if one in of_graph or self._saw_a_root(one)]
-        if found or self.has_graph or not REMEMBERED:
-            return found
+        of_loss = [one for one in REMEMBERED if one in of_graph or self._saw_a_root(one)]
+        if of_loss or self.has_graph or not REMEMBERED:
+            return of_loss
         own = {id(part) for model in self._given or self.near for part in model.modules()}
         last = REMEMBERED[-1]
         return [last] if any(id(module) in own for step in last.flow.steps for module in step.modules) else []
@@ -150,15 +150,15 @@ class Case:
     @cached_property
     def nobodys(self) -> list[Tensor]:
         """The parameters that nobody holds."""
-        found = (self.graph.leaves[node] for node in self._nobodys)
-        return [one for one in found if isinstance(one, torch.nn.Parameter)]
+        leaves = (self.graph.leaves[node] for node in self._nobodys)
+        return [one for one in leaves if isinstance(one, torch.nn.Parameter)]
 
     @cached_property
     def only_readers(self) -> list[Node]:
         """Of each leaf that nobody holds, and that is no parameter, the one operator that reads it."""
         own = [node for node in self._nobodys if not isinstance(self.graph.leaves[node], torch.nn.Parameter)]
-        found = [self.readers(node) for node in own]
-        return [readers[0] for readers in found if len(readers) == 1]
+        readers_of_leaves = [self.readers(node) for node in own]
+        return [readers[0] for readers in readers_of_leaves if len(readers) == 1]
 
     def readers(self, node: Node) -> list[Node]:
         """The operators that read what another one returned."""
@@ -188,11 +188,11 @@ class Case:
         seeds = [torch.ones_like(root) for root in roots]
         try:
             tensors = tensors_on(self.graph, self._captured)
-            found = run(self.graph, roots, seeds, None, tensors=tensors, create_graph=False, write=False)
+            notes = run(self.graph, roots, seeds, None, tensors=tensors, create_graph=False, write=False)
         except (GradvizError, RuntimeError):
             return None
-        self.error = found.error
-        return found
+        self.error = notes.error
+        return notes
 
     @cached_property
     def visits(self) -> list[Visit]:
@@ -214,13 +214,13 @@ class Case:
         """The parameters of the models by their paths, behind the name of the class where there are several models."""
         several = len(self.models) > 1
         names = [type(model).__name__ for model in self.models]
-        found: dict[str, Tensor] = {}
+        parameters: dict[str, Tensor] = {}
         for number, model in enumerate(self.models):
             prefix = f"{names[number]}." if several else ""
             if several and names.count(names[number]) > 1:
                 prefix = f"{self.variable(model) or f'{names[number]} {number + 1}'}."
-            found |= {prefix + name: one for name, one in model.named_parameters()}
-        return found
+            parameters |= {prefix + name: one for name, one in model.named_parameters()}
+        return parameters
 
     @cached_property
     def modules(self) -> dict[Module, str]:
@@ -237,8 +237,8 @@ class Case:
 
     def name(self, tensor: Tensor) -> str:
         """What the user calls a tensor; empty: it is not known."""
-        if found := self._names.get(id(tensor)) or self.variable(tensor) or self._attribute(tensor):
-            return found
+        if name := self._names.get(id(tensor)) or self.variable(tensor) or self._attribute(tensor):
+            return name
         seen = look_up(tensor)
         return "" if seen is None else self.name_seen(seen)
 
@@ -252,8 +252,8 @@ class Case:
     def name_seen(self, seen: Seen) -> str:
         """What the user calls a tensor that was seen; empty: it is not known."""
         tensor = seen.ref()
-        if tensor is not None and (found := self._names.get(id(tensor))):
-            return found
+        if tensor is not None and (name := self._names.get(id(tensor))):
+            return name
         if seen.name:
             return seen.name
         step = self._makers.get(seen)
@@ -279,11 +279,11 @@ class Case:
 
     @cached_property
     def _makers(self) -> dict[Seen | None, Step]:
-        found: dict[Seen | None, Step] = {}
+        makers: dict[Seen | None, Step] = {}
         for step in self.steps:
             for one in step.makes:
-                found.setdefault(one, step)
-        return found
+                makers.setdefault(one, step)
+        return makers
 
     def called(self, tensor: Tensor) -> str:
         """A tensor in words."""
@@ -332,11 +332,11 @@ class Case:
     @cached_property
     def writers(self) -> dict[int, list[Step]]:
         """The calls that wrote into what lies at an address, optimizers' steps too."""
-        found: dict[int, list[Step]] = {}
+        writers: dict[int, list[Step]] = {}
         for step in self.steps:
             for storage in {one.storage for one in (step.reads if step.function == "step" else step.writes)}:
-                found.setdefault(storage, []).append(step)
-        return found
+                writers.setdefault(storage, []).append(step)
+        return writers
 
     def output_name(self, one: Output) -> str:
         """What the user calls what an operator returned; empty: it is not known."""
@@ -380,15 +380,15 @@ def in_line(line: CodeLine | None) -> str:
 
 def line_of(function: Any) -> CodeLine | None:
     """The line on which a function begins."""
-    found = getattr(inspect.unwrap(function), "__code__", None)
-    return None if found is None else line_of_code(found)
+    code_object = getattr(inspect.unwrap(function), "__code__", None)
+    return None if code_object is None else line_of_code(code_object)
 
 
-def line_of_code(found: CodeType) -> CodeLine:
+def line_of_code(code_object: CodeType) -> CodeLine:
     """The line on which a function of some code begins, below its decorators."""
-    line = line_at(found, 0)
+    line = line_at(code_object, 0)
     for number in range(line.number, line.number + 9):
-        text = linecache.getline(found.co_filename, number).strip()
+        text = linecache.getline(code_object.co_filename, number).strip()
         if text.startswith(("def ", "async def ")):
             return CodeLine(line.file, number, text)
         if not text.startswith("@"):

@@ -8,7 +8,7 @@ from torch.autograd.graph import Node
 
 from ....program.errors import code, listed
 from ..flow import PASSES, Seen, Step, storage_of
-from ..graph import Raw, Tensor, described, is_freed, kept_by
+from ..graph import Raw, Tensor, described, is_freed, raw_saved_by
 from .case import Case, in_line, where
 from .diagnosis import Finding
 from .reach import slice_of
@@ -22,7 +22,7 @@ def overwritten(case: Case) -> Iterator[Finding]:
     """Saved tensors that were written into, by the call that did it."""
     together: dict[object, list[tuple[Node, Raw, Step | None]]] = {}
     for node in case.graph.nodes:
-        for raw in [] if is_freed(node) else kept_by(node):
+        for raw in [] if is_freed(node) else raw_saved_by(node):
             writer = _writer(case, node, raw)
             if raw.is_overwritten or writer is not None:
                 is_step = writer is not None and writer.function == "step"
@@ -152,7 +152,7 @@ def freed(case: Case, *, again: bool = False) -> Iterator[Finding]:
     if not case.freed:
         return
     gone = set(case.freed)
-    is_part = any(node not in gone and any(kept_by(node)) for node in case.graph.nodes)
+    is_part = any(node not in gone and any(raw_saved_by(node)) for node in case.graph.nodes)
     backward = _backward(case)
     # The loss was computed after that, on what it had freed.
     is_other = backward is not None and any(one.step > backward.number for one in case.seen_roots)
@@ -203,14 +203,14 @@ def _backward(case: Case) -> Step | None:
 
 def _carried(case: Case) -> Seen | None:
     """What the last capture was given with a history, as a hidden state of an earlier pass; rather what has a name."""
-    found = [
+    carried = [
         seen
         for one in case.captures[-1:]
         for step in one.flow.steps
         for seen in step.reads
         if seen.requires_grad and not seen.is_leaf and seen.step < one.flow.steps[0].number
     ]
-    return next(filter(case.name_seen, found), found[0] if found else None)
+    return next(filter(case.name_seen, carried), carried[0] if carried else None)
 
 
 def _shared(case: Case) -> str:

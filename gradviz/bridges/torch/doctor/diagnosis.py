@@ -84,8 +84,8 @@ class Diagnosis(Answer, frozen=True, dict=True):
                 session = record()
         if session is not None:
             ordered = [msgspec.structs.replace(one, positions=_positions(one, session.events)) for one in ordered]
-            if found := [position for one in ordered for position in one.positions]:
-                session.run_to(found[0])
+            if positions := [position for one in ordered for position in one.positions]:
+                session.run_to(positions[0])
         diagnosis = cls(ordered, summary)
         diagnosis.__dict__.update({"_record": record} if session is None else {"session": session})
         return diagnosis

@@ -51,15 +51,15 @@ class Scene(NamedTuple):
         if not self.frames:
             return []
         frame, line = self.frames[0]
-        found = []
+        names = []
         for match in re.finditer(r"[A-Za-z_]\w*(?:\.\w+|\[\w+\])*", line.text):
             words = re.split(r"[.\[]", match[0].replace("]", ""))
             for end in range(len(words), 0, -1):
                 value = _value(frame, words[:end])
                 if isinstance(value, Tensor) and fits(value):
-                    found.append(".".join(words[:end]))
+                    names.append(".".join(words[:end]))
                     break
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(names))
 
 
 def _value(frame: FrameType, words: Sequence[str]) -> Any:
@@ -136,23 +136,23 @@ class Meaning(NamedTuple):
     rules: Sequence[Rule] = ()
     about: Callable[[Scene, Case], About] = lambda scene, case: About()
 
-    def found(self, scene: Scene, case: Case) -> Finding:
-        """What is found without the rules, with what PyTorch says."""
+    def finding(self, scene: Scene, case: Case) -> Finding:
+        """The finding without the rules, with what PyTorch says."""
         what, names, line = self.about(scene, case)
         sentence = capitalized(self.says.format(at=in_line(scene.line), what=what))
-        said = (f"PyTorch says: {first_sentence(scene.message)}",)
-        return Finding(self.kind, sentence, tuple(names), line or scene.line, True, said, self.ways_out)
+        evidence = (f"PyTorch says: {first_sentence(scene.message)}",)
+        return Finding(self.kind, sentence, tuple(names), line or scene.line, True, evidence, self.ways_out)
 
 
-def findings(error: BaseException) -> list[Finding] | None:
+def findings_of(error: BaseException) -> list[Finding] | None:
     """What an error tells; None: it is not about gradients."""
     scene = scene_of(error)
     meaning = next((one for one in MEANINGS if re.search(one.words, f"{type(error).__name__}: {error}")), None)
     if meaning is None or (meaning.kind == "dtype" and not scene.roots):
         return _about_none(scene, error)
     case = Case(scene.roots, (), [frame for frame, _ in scene.frames])
-    found = [one for rule in meaning.rules for one in rule(case) if one.harm]
-    return [_placed(one, scene) for one in found] or [meaning.found(scene, case)]
+    by_rules = [one for rule in meaning.rules for one in rule(case) if one.harm]
+    return [_placed(one, scene) for one in by_rules] or [meaning.finding(scene, case)]
 
 
 def _placed(one: Finding, scene: Scene) -> Finding:
@@ -433,8 +433,8 @@ def _about_none(scene: Scene, error: BaseException) -> list[Finding] | None:
             f"Or make it a leaf: {name} = {name}.detach().requires_grad_().",
         )
     sentence = f"{name}.grad is None{in_line(line)}: {why}."
-    said = (f"Python says: {error}",)
-    return [Finding(kind, f"{code(name)} has no gradient; {sentence}", (name,), line, True, said, ways)]
+    evidence = (f"Python says: {error}",)
+    return [Finding(kind, f"{code(name)} has no gradient; {sentence}", (name,), line, True, evidence, ways)]
 
 
 def _grad_is_none(tensor: Tensor) -> bool:

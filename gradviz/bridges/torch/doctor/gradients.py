@@ -10,7 +10,7 @@ import torch
 from torch.autograd.graph import Node
 
 from ..graph import Output, Tensor, output_of
-from ..watch import Kept, Visit
+from ..watch import RecordedTensor, Visit
 from .case import Case
 
 
@@ -35,7 +35,7 @@ def leaf_gradients(case: Case) -> Mapping[Node, Tensor]:
         if not case.is_over:
             return {}
         return {node: leaf.grad for node, leaf in case.graph.leaves.items() if leaf.grad is not None}
-    return {one.node: kept.tensor for one, kept in notes.returned.items() if kept is not None}
+    return {one.node: gradient.tensor for one, gradient in notes.returned.items() if gradient is not None}
 
 
 def births(case: Case, is_bad: Callable[[Tensor], bool], *, every: bool) -> dict[Output, list[Birth]]:
@@ -47,20 +47,20 @@ def births(case: Case, is_bad: Callable[[Tensor], bool], *, every: bool) -> dict
     sent: dict[Output, list[tuple[bool, list[Birth], Tensor]]] = {}
     for root in case.graph_roots:
         sent.setdefault(output_of(root), []).append((False, [], torch.ones_like(root)))
-    found: dict[Output, list[Birth]] = {}
+    by_output: dict[Output, list[Birth]] = {}
 
-    def arrive(one: Output, tensor: Kept | None, visit: Visit | None) -> list[Birth]:
+    def arrive(one: Output, tensor: RecordedTensor | None, visit: Visit | None) -> list[Birth]:
         """Where the gradient of an output was born, if it is bad, once all has been sent to it."""
-        if one in found:
-            return found[one]
+        if one in by_output:
+            return by_output[one]
         terms = sent.get(one, [])
         is_it = tensor is not None and is_bad(tensor.tensor)
         from_terms = [birth for bad, own, _ in terms if bad for birth in own]
         if is_it and not from_terms and terms:
             is_sum = len(terms) > 1 and _adds_up(is_bad, [term for _, _, term in terms])
             from_terms = [Birth(one.node, visit, "sum" if is_sum else "hook")]
-        found[one] = list({(birth.node, birth.how): birth for birth in from_terms}.values()) if is_it else []
-        return found[one]
+        by_output[one] = list({(birth.node, birth.how): birth for birth in from_terms}.values()) if is_it else []
+        return by_output[one]
 
     for visit in case.visits:
         around = [arrive(Output(visit.node, slot), one, visit) for slot, one in enumerate(visit.arrived)]
@@ -72,9 +72,9 @@ def births(case: Case, is_bad: Callable[[Tensor], bool], *, every: bool) -> dict
                 continue
             is_it = is_bad(one.tensor)
             sent.setdefault(Output(before, slot), []).append((is_it, own if is_it else [], one.tensor))
-    for output, kept in case.notes.returned.items() if case.notes is not None else ():
-        arrive(output, kept, None)
-    return found
+    for output, gradient in case.notes.returned.items() if case.notes is not None else ():
+        arrive(output, gradient, None)
+    return by_output
 
 
 def _adds_up(is_bad: Callable[[Tensor], bool], terms: Sequence[Tensor]) -> bool:

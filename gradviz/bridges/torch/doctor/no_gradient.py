@@ -30,7 +30,7 @@ def missing(case: Case) -> dict[str, Tensor]:
 
 def _own_leaves(case: Case) -> dict[str, Tensor]:
     """Without a model: the leaves that the captured calls read, by the names of their variables."""
-    found: dict[str, Tensor] = {}
+    leaves: dict[str, Tensor] = {}
     for step in case.steps:
         for seen in step.reads:
             tensor = seen.ref()
@@ -41,8 +41,8 @@ def _own_leaves(case: Case) -> dict[str, Tensor]:
                 and tensor.requires_grad
                 and case.name(tensor)
             ):
-                found.setdefault(case.name(tensor), tensor)
-    return found
+                leaves.setdefault(case.name(tensor), tensor)
+    return leaves
 
 
 def parameters_without(case: Case) -> Iterator[Finding]:
@@ -253,8 +253,8 @@ def none_sent(case: Case) -> Iterator[Finding]:
 
 def _behind(case: Case, node: Node) -> set[Node | None]:
     """A node and those through which gradients come to it."""
-    found: set[Node | None] = {node}
+    nodes: set[Node | None] = {node}
     for one in case.graph.nodes:
-        if any(before in found for before, _ in one.next_functions):
-            found.add(one)
-    return found
+        if any(before in nodes for before, _ in one.next_functions):
+            nodes.add(one)
+    return nodes

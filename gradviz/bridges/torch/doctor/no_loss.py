@@ -59,9 +59,9 @@ def loss_without(case: Case) -> Iterator[Finding]:
 def _sources(case: Case, cut: Cut) -> list[str]:
     carrier = cut.carrier.ref()
     named = {name: one for name, one in case.parameters.items() if one.requires_grad}
-    found = reach(case.steps, list(named.values()), case.leads)
+    reached = reach(case.steps, list(named.values()), case.leads)
     names = list(named)
-    hit = sorted({number for one in found.cuts for number in one.sources})
+    hit = sorted({number for one in reached.cuts for number in one.sources})
     if hit:
         return [names[number] for number in hit]
     name = case.name_seen(cut.carrier) if carrier is None else case.name(carrier)
@@ -70,7 +70,7 @@ def _sources(case: Case, cut: Cut) -> list[str]:
 
 def _cuts_of_loss(case: Case) -> tuple[Cause, Cut] | None:
     """The call, of those that lead to the loss, that lost what had a gradient: the most telling, of such the first."""
-    found = []
+    cuts = []
     for step in case.steps:
         if step.function in ABOUT_GRADIENTS:
             continue
@@ -79,17 +79,17 @@ def _cuts_of_loss(case: Case) -> tuple[Cause, Cut] | None:
         if carrier is not None and lost and not any(one.requires_grad for one in step.makes):
             cut = Cut(step, lost[0], carrier, ())
             cause = cause_of(cut)
-            found.append((cause.rank, cause, cut))
-    if not found:
+            cuts.append((cause.rank, cause, cut))
+    if not cuts:
         return None
-    _, cause, cut = min(found, key=lambda row: row[0])
+    _, cause, cut = min(cuts, key=lambda row: row[0])
     return cause, cut
 
 
 def _exit(case: Case) -> Step | None:
     """The last call through which something with a gradient left PyTorch."""
-    found = [step for step in case.steps if step.function in LEAVES]
-    own = [step for step in found if any(one.requires_grad or one.step >= 0 for one in step.reads)]
+    exits = [step for step in case.steps if step.function in LEAVES]
+    own = [step for step in exits if any(one.requires_grad or one.step >= 0 for one in step.reads)]
     return own[-1] if own else None
 
 

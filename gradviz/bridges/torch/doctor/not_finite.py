@@ -155,10 +155,10 @@ def not_finite(case: Case) -> Iterator[Finding]:
     if case.notes is None:
         yield _afterwards(case, names)
         return
-    found = births(case, is_not_finite, every=False)
+    by_output = births(case, is_not_finite, every=False)
     by_birth: dict[tuple[Node, str], tuple[Birth, list[str]]] = {}
     for node in bad:
-        for birth in found.get(Output(node, 0), [])[:1]:
+        for birth in by_output.get(Output(node, 0), [])[:1]:
             rows = by_birth.setdefault((birth.node, birth.how), (birth, []))[1]
             if name := case.name(leaves[node]):
                 rows.append(name)
@@ -257,11 +257,13 @@ def _is_behind_mask(case: Case, node: Node) -> bool:
 
 def _afterwards(case: Case, names: tuple[str, ...]) -> Finding:
     """Gradients are not finite, the loss is, and the graph is freed: what may have done it."""
-    found = [node for node in case.graph.nodes if singular(node).backward]
-    kept = [
-        node for node in found if type_of(node) not in ("exp", "mean", "var", "softmax", "log_softmax", "pow", "div")
+    singular_nodes = [node for node in case.graph.nodes if singular(node).backward]
+    unusual = [
+        node
+        for node in singular_nodes
+        if type_of(node) not in ("exp", "mean", "var", "softmax", "log_softmax", "pow", "div")
     ]
-    likely = [node for node in found if _is_behind_mask(case, node)] or kept
+    likely = [node for node in singular_nodes if _is_behind_mask(case, node)] or unusual
     hold = subject(names, case.parameters, "hold") if names else "There are"
     if not likely:
         sentence = f"{hold} gradients with NaN or Inf; the loss is finite, so it was born in the backward pass."

@@ -56,8 +56,8 @@ def ends(steps: Sequence[Step]) -> list[Seen]:
     """The last results that nobody read: those of the last call that has such."""
     read = {one for step in steps for one in step.reads}
     for step in reversed(steps):
-        if step.function not in ABOUT_GRADIENTS and (found := [one for one in step.makes if one not in read]):
-            return found
+        if step.function not in ABOUT_GRADIENTS and (unread := [one for one in step.makes if one not in read]):
+            return unread
     return []
 
 

@@ -43,7 +43,7 @@ Row = tuple[str, float, float]
 
 def _rows(case: Case) -> list[Row]:
     """Of each weight, in the order in which gradients come to it: name, size of the gradient, size of the weight."""
-    found = []
+    rows = []
     gradients = leaf_gradients(case)
     names = {id(one): name for name, one in case.parameters.items()}
     last_readers = {before: place for node, place in case.graph.index.items() for before, _ in node.next_functions}
@@ -57,8 +57,8 @@ def _rows(case: Case) -> list[Row]:
             size = float(values.detach().double().abs().square().mean().sqrt())
             own = float(leaf.detach().double().abs().square().mean().sqrt())
             if 0 < size < float("inf"):
-                found.append((name, size, own))
-    return found
+                rows.append((name, size, own))
+    return rows
 
 
 def _along(rows: Sequence[Row]) -> Iterator[Finding]:
@@ -90,14 +90,14 @@ def _trend(kind: str, verb: str, last: Row, first: Row, harm: bool, ways_out: tu
 
 def _huge(rows: Sequence[Row]) -> Iterator[Finding]:
     """Gradients that are much larger than what they are to change."""
-    found = [(size / own, name, size, own) for name, size, own in rows if own > 0 and size / own > GROWS]
-    if not found or len(found) < len(rows) / 2:
+    huge = [(size / own, name, size, own) for name, size, own in rows if own > 0 and size / own > GROWS]
+    if not huge or len(huge) < len(rows) / 2:
         return
-    ratio, name, size, own = max(found)
+    ratio, name, size, own = max(huge)
     sentence = (
         f"Gradients are huge: the typical element is {size:.1e} in {code(name)}, whose own elements are of {own:.1e}."
     )
-    names = tuple(name for _, name, _, _ in sorted(found, reverse=True))
+    names = tuple(name for _, name, _, _ in sorted(huge, reverse=True))
     ways_out = ("Take the mean in the loss, not the sum, or scale inputs and targets to about 1.", CLIP)
     yield Finding("exploding", sentence, names, harm=ratio > EXPLODES, ways_out=ways_out)
 

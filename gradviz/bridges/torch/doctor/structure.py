@@ -98,10 +98,10 @@ def _tensors(module: Module) -> Iterator[tuple[str, Tensor]]:
 def _anonymous(case: Case, tensor: Tensor) -> Tensor | None:
     """The one leaf that a tensor was computed from directly, if nobody has a name for it."""
     before = [] if tensor.grad_fn is None else [node for node, _ in tensor.grad_fn.next_functions]
-    found: list[Tensor | None] = [getattr(node, "variable", None) for node in before if node is not None]
-    if len(found) != 1 or found[0] is None or case.name(found[0]):
+    leaves: list[Tensor | None] = [getattr(node, "variable", None) for node in before if node is not None]
+    if len(leaves) != 1 or leaves[0] is None or case.name(leaves[0]):
         return None
-    return found[0]
+    return leaves[0]
 
 
 def _precedes_forward(case: Case, tensor: Tensor) -> bool:

@@ -121,10 +121,10 @@ def no_leaves(case: Case) -> Iterator[Finding]:
             continue
         for seen in step.reads:
             tensor = seen.ref()
-            is_kept = tensor is not None and tensor.requires_grad and tensor.retains_grad
+            retains_grad = tensor is not None and tensor.requires_grad and tensor.retains_grad
             if (
                 seen.is_leaf
-                or is_kept
+                or retains_grad
                 or seen not in case.leads
                 or not (name := case.name_seen(seen))
                 or name in in_findings
@@ -137,9 +137,9 @@ def no_leaves(case: Case) -> Iterator[Finding]:
             function = "" if maker is None else maker.function
             yield _no_leaf(name, function, maker_line or case.line(step), maker_line, by_gradient=by_gradient)
     for reader in case.only_readers:
-        if (found := _rebuilt(case, reader)) is not None and found.names[0] not in in_findings:
-            in_findings.update(found.names)
-            yield found
+        if (finding := _rebuilt(case, reader)) is not None and finding.names[0] not in in_findings:
+            in_findings.update(finding.names)
+            yield finding
 
 
 PREPARES = {

@@ -45,15 +45,15 @@ def zeros(case: Case) -> Iterator[Finding]:
     """Parameters whose gradient is zero throughout."""
     leaves = case.graph.leaves
     zero = [node for node, one in leaf_gradients(case).items() if is_zero(one)]
-    found = [(node, name) for node in zero if (name := case.name(leaves[node]))]
+    zero_leaves = [(node, name) for node in zero if (name := case.name(leaves[node]))]
     if case.notes is None:
-        likely = list(_always(case, found))
-        yield from likely or _unexplained(case, [name for _, name in found])
+        likely = list(_always(case, zero_leaves))
+        yield from likely or _unexplained(case, [name for _, name in zero_leaves])
         return
     born = births(case, is_zero, every=True)
     by_node: dict[Node, list[str]] = {}
     of: dict[Node, Birth] = {}
-    for node, name in found:
+    for node, name in zero_leaves:
         for birth in born.get(Output(node, 0), []):
             origin = birth.node if birth.how != "sent" else _dead_before(case, birth.node) or birth.node
             of.setdefault(origin, birth)
@@ -154,21 +154,21 @@ def _zero(case: Case, birth: Birth, node: Node, names: Sequence[str]) -> Finding
 
 def _zero_factor(case: Case, node: Node) -> str:
     """That an operator multiplies by zeros, and which, or only that it sends zeros."""
-    kept = [one for one in saved_by(node) if one.tensor.is_floating_point() and one.name != "bias"]
-    factors = list(dict.fromkeys(_called(case, one) for one in kept if is_zero(one.tensor)))
+    saved = [one for one in saved_by(node) if one.tensor.is_floating_point() and one.name != "bias"]
+    factors = list(dict.fromkeys(_called(case, one) for one in saved if is_zero(one.tensor)))
     if not factors:
         return f"the backward of {case.operator(node)} sends only zeros"
     are = "are" if len(factors) > 1 else "is"
     return f"{case.operator(node)} multiplies by {listed(factors)} that {are} all zeros"
 
 
-def _called(case: Case, kept: Saved) -> str:
+def _called(case: Case, saved: Saved) -> str:
     """What an operator has kept, in words."""
-    name = case.output_name(kept.of) if kept.of is not None else ""
-    if name := name or next(case.sharing(kept.tensor), ""):
+    name = case.output_name(saved.of) if saved.of is not None else ""
+    if name := name or next(case.sharing(saved.tensor), ""):
         return code(name)
-    is_result = kept.of is not None and kept.of.node in case.graph.index
-    return f"what {case.operator(kept.of.node)} returned" if is_result and kept.of is not None else "something"
+    is_result = saved.of is not None and saved.of.node in case.graph.index
+    return f"what {case.operator(saved.of.node)} returned" if is_result and saved.of is not None else "something"
 
 
 def _of_one(node: Node) -> str:
@@ -187,22 +187,22 @@ STRAIGHT = "Let the gradient pass straight through: y = x + (x.round() - x).deta
 HALF = ("Scale the loss up while going backward: torch.amp.GradScaler.", "Use bfloat16 or float32.")
 
 
-def _always(case: Case, found: Sequence[tuple[Node, str]]) -> Iterator[Finding]:
+def _always(case: Case, zero_leaves: Sequence[tuple[Node, str]]) -> Iterator[Finding]:
     """After a pass: those to which every way leads through an operator that may be why, the most certain first."""
-    if behind := _behind(case, found, lambda node: type_of(node) in FLAT):
+    if behind := _behind(case, zero_leaves, lambda node: type_of(node) in FLAT):
         yield _after(case, "zero", *behind, "{operator} is flat, its derivative is 0 everywhere", STRAIGHT)
         return
     if _is_done(case):
         return
-    behind = _behind(case, found, is_half)
-    others = len(leaf_gradients(case)) - len(found)
+    behind = _behind(case, zero_leaves, is_half)
+    others = len(leaf_gradients(case)) - len(zero_leaves)
     if behind and others == len(_open(case, is_half).intersection(leaf_gradients(case))) and not _is_zeroed(case):
         why = "most likely it underflows in the backward of {operator}, below 6e-8 float16 has only 0"
         yield _after(case, "underflow", *behind, why, *HALF)
         return
-    shut = _shut(case, {node for node, _ in found})
-    behind = _behind(case, found, lambda node: node in shut)
-    is_by_zero_grad = behind is not None and not others and len(behind[0]) < len(found)
+    shut = _shut(case, {node for node, _ in zero_leaves})
+    behind = _behind(case, zero_leaves, lambda node: node in shut)
+    is_by_zero_grad = behind is not None and not others and len(behind[0]) < len(zero_leaves)
     if behind is None or is_by_zero_grad or any(name not in case.parameters for name in behind[0]):
         return
     # What is sent to a bias may add up to zero.
@@ -252,11 +252,11 @@ def _after(case: Case, kind: str, names: list[str], node: Node, why: str, *ways_
 
 
 def _behind(
-    case: Case, found: Sequence[tuple[Node, str]], stops: Callable[[Node], bool]
+    case: Case, zero_leaves: Sequence[tuple[Node, str]], stops: Callable[[Node], bool]
 ) -> tuple[list[str], Node] | None:
     """The leaves that are behind operators that stop gradients, and the last such operator; None: there are none."""
     reached = _open(case, stops)
-    names = [name for node, name in found if node not in reached]
+    names = [name for node, name in zero_leaves if node not in reached]
     last = next((node for node in reversed(case.graph.nodes) if stops(node)), None)
     return (names, last) if names and last is not None else None
 
@@ -264,14 +264,14 @@ def _behind(
 def _open(case: Case, stops: Callable[[Node], bool]) -> set[Node]:
     """What gradients come to on ways that pass no operator that stops them."""
     stack = [one.node for one in case.graph.roots]
-    found = set(stack)
+    reached = set(stack)
     while stack:
         node = stack.pop()
         if node in case.graph.leaves or not stops(node):
-            before = [one for one, _ in node.next_functions if one is not None and one not in found]
-            found.update(before)
+            before = [one for one, _ in node.next_functions if one is not None and one not in reached]
+            reached.update(before)
             stack += before
-    return {node for node in found if node in case.graph.leaves or not stops(node)}
+    return {node for node in reached if node in case.graph.leaves or not stops(node)}
 
 
 def _is_done(case: Case) -> bool:
