@@ -184,10 +184,10 @@ def _nearest(views: Sequence[NetView], about: list[Entry], word: str) -> Entry |
             of_net = of_run or [one for one in of_net if one.frame is None]
         if (found := _latest(_whole(view, of_net), view.position)) is not None:
             return found
-        known = view.meant(word)
-        if known and gradient_of(view, meant(known)) is not None:
+        versions = view.meant(word)
+        if versions and gradient_of(view, meant(versions)) is not None:
             return None
-        is_there = is_there or bool(known)
+        is_there = is_there or bool(versions)
     return None if is_there else _latest(about, views[0].position)
 
 
@@ -258,10 +258,10 @@ def _norm(view: NetView, blob: Writing, parts: Parts) -> float | None:
         return None
 
 
-def _latest(found: list[Entry], position: int) -> Entry | None:
-    """The last ledger made by a position; before any the first."""
-    made = [one for one in found if one.at <= position]
-    return made[-1] if made else found[0] if found else None
+def _latest(ledgers: list[Entry], position: int) -> Entry | None:
+    """The last ledger that is there at a position; before any the first."""
+    until_then = [one for one in ledgers if one.at <= position]
+    return until_then[-1] if until_then else ledgers[0] if ledgers else None
 
 
 def merges(recorded: Recorded) -> list[Merge]:

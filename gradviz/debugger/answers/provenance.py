@@ -301,16 +301,18 @@ def _flowing(producer: Producer) -> list[Writing]:
     inputs = [] if statement is None else list(dict.fromkeys(statement.inputs))
     if statement is None or statement.role == "forward":
         return inputs
-    return [one for one in inputs if _is_made(one) or not any(map(view.is_forward, view.writings(one.name)))]
+    return [
+        one for one in inputs if _has_gradient_operator(one) or not any(map(view.is_forward, view.writings(one.name)))
+    ]
 
 
-def _is_made(blob: Writing) -> bool:
-    """Whether a gradient operator makes it."""
+def _has_gradient_operator(blob: Writing) -> bool:
+    """Whether a gradient operator writes it."""
     return blob.statement is not None and blob.statement.role != "forward"
 
 
 Inputs = Sequence[tuple[Writing, Value]]
-"""The inputs of an operator and what is known of them."""
+"""The inputs of an operator, each with its statistics."""
 
 
 class Producer(NamedTuple):
@@ -336,8 +338,8 @@ class Producer(NamedTuple):
     def inputs(self) -> Inputs:
         """The blob versions of numbers that went into it, each once."""
         blobs = [] if self.statement is None else dict.fromkeys(self.statement.inputs)
-        known = ((one, self.view.value(one)) for one in blobs)
-        return [(one, value) for one, value in known if value is not None and value.dtype != WORKSPACES]
+        pairs = ((one, self.view.value(one)) for one in blobs)
+        return [(one, value) for one, value in pairs if value is not None and value.dtype != WORKSPACES]
 
     def link(self, growth: float | None) -> Link:
         """It in a chain."""
@@ -391,10 +393,10 @@ def _inside(view: NetView, statement: Statement, blob: Writing) -> Producer | No
     for run in reversed(view.runs_of(statement)):
         inside = view.of(run)
         is_backward = view.recorded.runs[run].is_backward
-        for made in reversed(inside.writings(inner)):
-            is_written = made.statement is not None and _is_made(made) == is_backward
-            if is_written and inside.run_with(made) is not None:
-                return producer_of(inside, made)
+        for writing in reversed(inside.writings(inner)):
+            is_of_half = writing.statement is not None and _has_gradient_operator(writing) == is_backward
+            if is_of_half and inside.run_with(writing) is not None:
+                return producer_of(inside, writing)
     return None
 
 
