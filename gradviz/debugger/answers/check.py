@@ -43,7 +43,7 @@ class CheckView(Answer, frozen=True):
             from both sides disagree, no gradient is right or wrong.
         checks: for each blob whose gradient was checked.
         seed: from which the checked elements were drawn where there are many.
-        notes: what was not checked and why, and what was held as it was.
+        notes: what was not checked and why, and what was kept constant.
     """
 
     answer = "check"

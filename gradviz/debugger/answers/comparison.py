@@ -188,14 +188,14 @@ EXACT = 1e-7
 """The first of these where a complex step is used and the gradient is float64."""
 
 LEAST = 1e-3
-"""The part of its blob's greatest gradient below which an element's error is told as a part of that."""
+"""The part of its blob's greatest gradient below which an element's error is given as a part of that."""
 
 NOISES = 20
 """How often the noise of rounding a difference may be off."""
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """The gradient of one blob, held against differences.
+    """The gradient of one blob, compared with differences.
 
     Attributes:
         blob: its version.
@@ -222,7 +222,7 @@ class Checked(msgspec.Struct, frozen=True):
 
 
 class Comparison:
-    """The gradient of a blob, and the differences that it is held against.
+    """The gradient of a blob, and the differences that it is compared with.
 
     Attributes:
         blob: its version.

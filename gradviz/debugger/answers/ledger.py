@@ -182,8 +182,8 @@ def _nearest(views: Sequence[NetView], about: list[Entry], word: str) -> Entry |
         if view.run is not None:  # its sums are formed in the run backward that belongs to it, if there is one
             of_run = [one for one in of_net if one.frame in {view.run, view.run_of(is_backward=True)} - {None}]
             of_net = of_run or [one for one in of_net if one.frame is None]
-        if (found := _latest(_whole(view, of_net), view.position)) is not None:
-            return found
+        if (latest := _latest(_whole(view, of_net), view.position)) is not None:
+            return latest
         versions = view.meant(word)
         if versions and gradient_of(view, meant(versions)) is not None:
             return None
@@ -200,8 +200,8 @@ def _whole(view: NetView, of_net: list[Entry]) -> list[Entry]:
 
 def _of_one(here: NetView, word: str) -> LedgerView:
     """The ledger of a gradient that came alone."""
-    view, found = here.find(word)
-    blob = meant(found)
+    view, versions = here.find(word)
+    blob = meant(versions)
     one = gradient_of(view, blob)
     if one is None:
         of = _is_of(view, blob)

@@ -77,7 +77,7 @@ class ProvenanceView(Answer, frozen=True):
         first: the index of the first of them; None: not known, since a saved trace keeps no arrays.
         chain: from the blob back to where it was born, the birth last.
         born: the birth; None where nothing is wrong.
-        cause: what in the inputs there made it, as far as it can be told.
+        cause: what in the inputs there made it, as far as their statistics say.
         inputs: the inputs of the operator there.
         beside: other inputs with the same fault that were not followed.
     """

@@ -144,7 +144,7 @@ def _described_events(trace: Trace) -> list[Event]:
     for index, event in zip(first, events, strict=True):
         _check_numbers(f"events[{index}].detail", event, most)
     by_detail = {id(trace_event.detail): event for trace_event, event in zip(trace_events, events, strict=True)}
-    return [by_detail[id(row.detail)] for row in trace.events]
+    return [by_detail[id(trace_event.detail)] for trace_event in trace.events]
 
 
 def described(event: TraceEvent) -> dict[str, Any]:

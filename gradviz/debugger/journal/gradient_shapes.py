@@ -244,8 +244,8 @@ def _infer(ssa: Ssa[BlobVersion], position: int, specs: dict[Key, ArraySpec | No
 
 def _shown(key: Key, blobs: Blobs) -> str:
     """``x@0 (float64 (2, 3))``."""
-    found = blobs.get(key)
-    return f"{key[0]}@{key[1]} ({described(found) if found is not None else 'not known'})"
+    blob = blobs.get(key)
+    return f"{key[0]}@{key[1]} ({described(blob) if blob is not None else 'not known'})"
 
 
 def dense(indices: Array, values: Array, table: Array) -> Array | None:

@@ -241,9 +241,9 @@ class Story:
         net = self._text.of(event)
         line, new = self._text.statement(event, event.index, at), self._since(event, at)
         if not self.is_sum(event):
-            return [(say.DENSE_PASS, line.name), (say.MADE_DENSE, new[0].inputs[-1], new[0].text)]
+            return [(say.DENSE_PASS, line.name), (say.SPARSE_TO_DENSE, new[0].inputs[-1], new[0].text)]
         if len(event.contributions) == 1:
-            return [(say.DENSE_RULE, line.name), (say.MADE_DENSE, line.outputs[0], new[0].text)]
+            return [(say.DENSE_RULE, line.name), (say.SPARSE_TO_DENSE, line.outputs[0], new[0].text)]
         blob = net.version(event.blob, event.version)
         if event.so_far is not None:
             return narration.added(event, new, self._readers(net, blob, 0))
