@@ -104,7 +104,7 @@ def arriving(view: NetView, index: int) -> list[Parts | None]:
 
 
 def arriving_after(view: NetView, blob: Writing) -> Iterator[Array]:
-    """The gradients of what the operators made that read a version, as far as they were computed."""
+    """The gradients of the outputs of operators that read a version, as far as they were computed."""
     for statement in view.readers(blob):
         if statement.role == "forward":
             for one, parts in zip(statement.outputs, arriving(view, statement.number), strict=False):

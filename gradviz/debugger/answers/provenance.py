@@ -1,4 +1,4 @@
-"""Where a NaN, an infinity, zeros or an explosion was born: the operator that made it of what was fine."""
+"""Where a NaN, an infinity, zeros or an explosion was born: the operator that computed it from what was fine."""
 
 from __future__ import annotations
 
@@ -266,7 +266,7 @@ def _growing(view: NetView, blob: Writing, factor: float) -> Chain | None:
 
     None: from the end of the way to its start the norm has not grown more than so many times.
     """
-    # A way may be long: by norms alone it is known whether the rest needs to be measured.
+    # A way may be long: norms alone say whether the rest needs to be measured.
     steps: dict[object, tuple[Producer, float]] = {}
     while (place := (producer := producer_of(view, blob)).place) not in steps:
         view = producer.view
@@ -361,10 +361,10 @@ class Producer(NamedTuple):
 
 
 def producer_of(view: NetView, blob: Writing) -> Producer:
-    """Who computed a version: the operator, in the run of the innermost net, whose kernel made the array.
+    """Who computed a version: the operator, in the run of the innermost net, whose kernel computed the array.
 
     An array that goes from one iteration of a loop to the next, or into a nested net, is the same array; so the first
-    kernel that made it is found by it, whatever it is called on the way.
+    kernel that computed it is found by it, whatever it is called on the way.
     """
     statement = blob.statement
     if statement is not None and statement.nets:

@@ -150,7 +150,7 @@ class Questions(Placed):
 
     @asked
     def provenance(self, blob: str, what: str | None = None, *, factor: float = FACTOR) -> ProvenanceView:
-        """Where a fault of `blob` was born: the first operator that made it of inputs that were fine.
+        """Where a fault of `blob` was born: the first operator that computed it from inputs that were fine.
 
         Args:
             blob: a version; of a name the last one that was computed.

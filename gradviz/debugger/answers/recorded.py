@@ -14,7 +14,7 @@ from ..statistics import WORKSPACES, norm_of
 from ..telling import DocumentValues, MeasuredValues, Story, schedule_of, sources_of
 
 Maker = tuple[int, Writing]
-"""The run of a nested net in which a kernel made an array, and what it wrote it as."""
+"""The run of a nested net in which a kernel computed an array, and what it wrote it as."""
 
 
 class Recorded:
@@ -93,7 +93,7 @@ class Recorded:
         return None if array is None else id(array)
 
     def maker(self, run: int, key: Key) -> Maker | None:
-        """Which kernel in a nested net made the array that a run has, perhaps under another name and in another run."""
+        """Which kernel in a nested net computed the array that a run has, perhaps under another name in another run."""
         array = self.identity(run, key)
         if array is None:
             return None
@@ -109,7 +109,7 @@ class Recorded:
         return self._makers(is_backward=True)
 
     def _makers(self, *, is_backward: bool) -> dict[int, Maker]:
-        """The kernels that made the arrays of one direction; what they handed on of their inputs is not theirs."""
+        """The kernels that computed the arrays of one direction; what they handed on of their inputs is not theirs."""
         makers: dict[int, Maker] = {}
         for (path, half), runs in self.recording.halves.items():
             if half != is_backward:

@@ -114,7 +114,7 @@ class Fit:
         """Check the gradients that have all their values once operator `position` has run; -1: before the first.
 
         Raises:
-            GradientError: ``rule_failed``: a rule made a gradient that does not fit.
+            GradientError: ``rule_failed``: the gradient of a rule does not fit.
             RunError: ``shape_mismatch``: one that was given does not fit.
         """
         blobs: Blobs = values.entries if isinstance(values, Shelf) else values
@@ -127,7 +127,7 @@ class Fit:
                     raise self._misfit(expected, blobs, f"index {outside}")
 
     def foresee(self, stopped: int, fed: Mapping[str, Array]) -> None:
-        """Check what shapes alone tell of the gradients made before operator `stopped`, which cannot run.
+        """Check by shapes alone the gradients of operators before `stopped`, which cannot run.
 
         Args:
             fed: the blobs that the program starts from.

@@ -1,4 +1,4 @@
-"""Events that are made of notes when they are looked at: those of a program that ran."""
+"""The events of a program that ran, built from its notes when they are looked at."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...runtime.notes import ENTERED, FAILED, LEFT, NOWHERE, RAN, Notes, Planned
 from .timeline import Indices, Timeline
 
 AT_ONCE = 4096
-"""Events that are made one after the other."""
+"""Events that are built at once."""
 
 
 class Place(NamedTuple):
