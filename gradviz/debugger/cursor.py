@@ -112,8 +112,8 @@ class Cursor(Questions, Marks):
 
     def __repr__(self) -> str:
         where = f"<{type(self).__name__} {self.name!r} at event {self._position} / {len(self)}>"
-        is_told = not self._position or (isinstance(self.event, Failed) and self._position > self._generated)
-        return "\n".join(filter(None, [where, self.narration, reminder(self._obstacle, is_told=is_told)]))
+        is_narrated = not self._position or (isinstance(self.event, Failed) and self._position > self._generated)
+        return "\n".join(filter(None, [where, self.narration, reminder(self._obstacle, is_narrated=is_narrated)]))
 
     @property
     def _generated(self) -> int:

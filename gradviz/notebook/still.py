@@ -81,7 +81,7 @@ def _where(trace: Trace, position: int) -> str:
 def _said(trace: Trace, position: int) -> list[str]:
     event = trace.event_at(position)
     is_narrated = event is None or (event.kind == "Failed" and event.phase == "run")
-    return [said for said in (trace.narration(position), reminder(trace.obstacle, is_told=is_narrated)) if said]
+    return [said for said in (trace.narration(position), reminder(trace.obstacle, is_narrated=is_narrated)) if said]
 
 
 def _written(trace: Trace, position: int) -> Iterator[str]:

@@ -43,7 +43,7 @@ class CheckView(Answer, frozen=True):
             from both sides disagree, no gradient is right or wrong.
         checks: for each blob whose gradient was checked.
         seed: from which the checked elements were drawn where there are many.
-        notes: what was not checked and why, and what was held as it was.
+        notes: what was not checked and why, and what was kept constant.
     """
 
     answer = "check"
@@ -319,10 +319,10 @@ def _of_blob(view: NetView, blob: Writing, doubles: Doubles) -> _Planned:
     def begin(most: Sequence[int]) -> _Begun:
         rest, starts = prepare(), seeds(view)
         weights = [as_double(array_of(view, y, starts[y].parts)) for y in rest.ys]
-        told = str(blob), rest.run, x, weights, gradient
+        arguments = str(blob), rest.run, x, weights, gradient
         around = cache(partial(cancelling, view, blob))
-        comparison = Comparison(*told, around=around, most=most[0], dtypes=rest.dtypes)
-        whole = along(*told, around=around, dtypes=rest.dtypes) if x.size > most[0] else None
+        comparison = Comparison(*arguments, around=around, most=most[0], dtypes=rest.dtypes)
+        whole = along(*arguments, around=around, dtypes=rest.dtypes) if x.size > most[0] else None
         return _Begun(rest.notes, [comparison], whole, rest.own)
 
     return _Planned(subject, [], [x.size], begin)

@@ -188,14 +188,14 @@ EXACT = 1e-7
 """The first of these where a complex step is used and the gradient is float64."""
 
 LEAST = 1e-3
-"""The part of its blob's greatest gradient below which an element's error is told as a part of that."""
+"""The part of its blob's greatest gradient below which an element's error is given as a part of that."""
 
 NOISES = 20
 """How often the noise of rounding a difference may be off."""
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """The gradient of one blob, held against differences.
+    """The gradient of one blob, compared with differences.
 
     Attributes:
         blob: its version.
@@ -222,7 +222,7 @@ class Checked(msgspec.Struct, frozen=True):
 
 
 class Comparison:
-    """The gradient of a blob, and the differences that it is held against.
+    """The gradient of a blob, and the differences that it is compared with.
 
     Attributes:
         blob: its version.
@@ -260,9 +260,9 @@ class Comparison:
         self.blob = blob
         self._gradient = gradient
         self._around = around
-        known = [dtype for dtype in (str(gradient.dtype), *dtypes) if dtype in TOLERANCES]
-        self._tolerances = max([TOLERANCES[dtype] for dtype in known], default=TOLERANCES["float64"])
-        self._precision = max([float(np.finfo(dtype).eps) for dtype in known], default=0.0)
+        float_dtypes = [dtype for dtype in (str(gradient.dtype), *dtypes) if dtype in TOLERANCES]
+        self._tolerances = max([TOLERANCES[dtype] for dtype in float_dtypes], default=TOLERANCES["float64"])
+        self._precision = max([float(np.finfo(dtype).eps) for dtype in float_dtypes], default=0.0)
         self.differences = Differences(function, x, weights, is_analytic=is_analytic)
         if without := [dtype for dtype in self.differences.dtypes if dtype.kind != "f"]:
             raise NotCheckable(f"What {blob} leads to holds {without[0]}, which has no differences.")
@@ -278,7 +278,7 @@ class Comparison:
         return CANCELLED * self._precision * self._around()
 
     def judged(self, found: Sequence[Measured | Exception]) -> Checked:
-        """The gradient held against what was measured at `places`; raises why something could not be measured there."""
+        """The gradient compared with the differences at `places`; raises why one could not be measured there."""
         gradient, places = self._gradient, self.places
         relative, absolute = self._tolerances
         ours = as_double(gradient).reshape(-1)

@@ -51,7 +51,7 @@ class DiffView(Answer, frozen=True):
         first, last: the positions.
         played: forward operators that joined.
         made: gradient operators that were made, as they read at `last`.
-        rewritten: lines made before that were renamed.
+        rewritten: earlier lines that were renamed.
         gradients: blob version and gradient, for each gradient that arrived.
         map: what changed in the map of gradients of the outermost net.
         state: the same and all else that changed in the engine's state of the outermost net, in words.
@@ -117,14 +117,14 @@ def answer(here: NetView, a: int, b: int | None, pace: Pace) -> DiffView:
     events = recorded.events[first:last]
     arrived = [event for event in events if isinstance(event, GeneratorAdded)]
     names = dict.fromkeys([*before.gradients, *after.gradients])
-    made = [(view, one) for view in views.values() for one in _statements(view) if first < one.made <= last]
-    old = [(view, one) for view in views.values() for one in _statements(view) if one.made <= first]
-    texts = [(view.named(text_of(one, first)), view.named(text_of(one, last))) for view, one in old]
+    new_statements = [(view, one) for view in views.values() for one in _statements(view) if first < one.made <= last]
+    old_statements = [(view, one) for view in views.values() for one in _statements(view) if one.made <= first]
+    texts = [(view.named(text_of(one, first)), view.named(text_of(one, last))) for view, one in old_statements]
     return DiffView(
         first=first,
         last=last,
-        played=[view.named(placed(one)) for view, one in made if one.role == "forward"],
-        made=[view.named(text_of(one, last)) for view, one in made if one.role not in ("forward", "passed")],
+        played=[view.named(placed(one)) for view, one in new_statements if one.role == "forward"],
+        made=[view.named(text_of(one, last)) for view, one in new_statements if one.role not in ("forward", "passed")],
         rewritten=[Rewritten(was, now) for was, now in texts if was != now],
         gradients=[
             (view.named(f"{event.blob}@{event.version}"), shown(event.gradient))

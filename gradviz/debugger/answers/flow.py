@@ -104,7 +104,7 @@ def arriving(view: NetView, index: int) -> list[Parts | None]:
 
 
 def arriving_after(view: NetView, blob: Writing) -> Iterator[Array]:
-    """The gradients of what the operators made that read a version, as far as they were computed."""
+    """The gradients of the outputs of operators that read a version, as far as they were computed."""
     for statement in view.readers(blob):
         if statement.role == "forward":
             for one, parts in zip(statement.outputs, arriving(view, statement.number), strict=False):
@@ -124,7 +124,7 @@ def gives(view: NetView, index: int) -> list[bool] | None:
     return None if event is None else [gradient is not None for gradient in event.g_input]
 
 
-def made_for(view: NetView, index: int) -> Sequence[Statement]:
+def gradient_operators_of(view: NetView, index: int) -> Sequence[Statement]:
     """The gradient operators that the rule of a forward operator made."""
     event = applied(view, index)
     return [] if event is None else view.net.operators[event.position : event.position + len(event.operators)]

@@ -134,7 +134,7 @@ def percent(value: Number | None, absent: str = "not computed") -> str:
 
 
 def absent(norm: Number | None, unknown: str = "not computed") -> str:
-    """What stands for a number that is not there: where the norm is known it does not exist, as the cosine of zeros."""
+    """What stands for a number that is not there: where there is a norm it does not exist, as the cosine of zeros."""
     return unknown if norm is None else "none"
 
 

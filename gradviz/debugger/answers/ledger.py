@@ -182,12 +182,12 @@ def _nearest(views: Sequence[NetView], about: list[Entry], word: str) -> Entry |
         if view.run is not None:  # its sums are formed in the run backward that belongs to it, if there is one
             of_run = [one for one in of_net if one.frame in {view.run, view.run_of(is_backward=True)} - {None}]
             of_net = of_run or [one for one in of_net if one.frame is None]
-        if (found := _latest(_whole(view, of_net), view.position)) is not None:
-            return found
-        known = view.meant(word)
-        if known and gradient_of(view, meant(known)) is not None:
+        if (latest := _latest(_whole(view, of_net), view.position)) is not None:
+            return latest
+        versions = view.meant(word)
+        if versions and gradient_of(view, meant(versions)) is not None:
             return None
-        is_there = is_there or bool(known)
+        is_there = is_there or bool(versions)
     return None if is_there else _latest(about, views[0].position)
 
 
@@ -200,8 +200,8 @@ def _whole(view: NetView, of_net: list[Entry]) -> list[Entry]:
 
 def _of_one(here: NetView, word: str) -> LedgerView:
     """The ledger of a gradient that came alone."""
-    view, found = here.find(word)
-    blob = meant(found)
+    view, versions = here.find(word)
+    blob = meant(versions)
     one = gradient_of(view, blob)
     if one is None:
         of = _is_of(view, blob)
@@ -258,10 +258,10 @@ def _norm(view: NetView, blob: Writing, parts: Parts) -> float | None:
         return None
 
 
-def _latest(found: list[Entry], position: int) -> Entry | None:
-    """The last ledger made by a position; before any the first."""
-    made = [one for one in found if one.at <= position]
-    return made[-1] if made else found[0] if found else None
+def _latest(ledgers: list[Entry], position: int) -> Entry | None:
+    """The last ledger that is there at a position; before any the first."""
+    until_then = [one for one in ledgers if one.at <= position]
+    return until_then[-1] if until_then else ledgers[0] if ledgers else None
 
 
 def merges(recorded: Recorded) -> list[Merge]:

@@ -79,8 +79,8 @@ class NetView:
         writings = self.net.writings.get(name)
         if writings or self.net.path:
             return writings or []
-        known = sorted(self.recorded.values.keys(None))
-        return [self.net.version(*key) for key in known if key[0] == name]
+        keys = sorted(self.recorded.values.keys(None))
+        return [self.net.version(*key) for key in keys if key[0] == name]
 
     def names(self) -> Iterator[str]:
         """The names of all blobs, as they come in the program."""
@@ -254,8 +254,8 @@ class NetView:
         run = self.recorded.recording.by_path.get(path) if path else None
         if run is not None:
             return self.of(run)
-        nets = {"": (), **{"/".join(known): known for known in text.ids}}
-        return NetView(self.recorded, self.position, text.net(nets[path])) if path in nets else None
+        paths = {"": (), **{"/".join(one): one for one in text.ids}}
+        return NetView(self.recorded, self.position, text.net(paths[path])) if path in paths else None
 
     def find(self, word: str) -> tuple[NetView, list[Writing]]:
         """What a question means: the net, and a version, or of a name all of them, oldest first.

@@ -89,8 +89,8 @@ class PathsView(Answer, frozen=True):
         norm: of what flows along all paths.
         difference: the largest difference of an element between that and the recorded gradient of x; None: they are
             not the same, because not all ys were asked for, or not computed.
-        reason: why nothing is known of what flows, in words; empty: it is.
-        parts: what flows along each of `paths`, as arrays like x. None where values are not known.
+        reason: why what flows has no values, in words; empty: it has.
+        parts: what flows along each of `paths`, as arrays like x; None where there are no values.
         absence: where there is no path, who says why, in a sentence; else empty.
         is_over: whether nothing more comes of the pass.
     """
@@ -126,7 +126,7 @@ class PathsView(Answer, frozen=True):
         paths = "1 path" if self.count == 1 else f"{self.count:,} paths"
         rows = [
             (text, digits(path.norm), percent(path.share, absent(path.norm)), digits(path.cosine, absent(path.norm)))
-            for text, path in zip(_told_apart([path.steps for path in self.paths]), self.paths, strict=True)
+            for text, path in zip(_texts([path.steps for path in self.paths]), self.paths, strict=True)
         ]
         if self.is_whole:
             title = f"The gradient of {self.x} comes along {paths} from {starts}"
@@ -151,7 +151,7 @@ class PathsView(Answer, frozen=True):
 
     @property
     def _is_changed(self) -> bool:
-        """Whether something else than operators has made the gradient what it is."""
+        """Whether something else than operators has changed the gradient."""
         norm, difference = self.norm, self.difference
         return isinstance(norm, int | float) and isinstance(difference, int | float) and difference > SLACK * norm
 
@@ -190,13 +190,13 @@ def answer(here: NetView, y: str | None, x: str, k: int, pace: Pace) -> PathsVie
     """The `k` greatest paths from `y`, or all ys, to `x`; raises CursorError ``not_found``, ``bad_argument``."""
     if type(k) is not int or k < 1:
         raise bad_argument("k", k, "a number of paths, 1 at least: paths(x, k=5)")
-    view, found = here.find(x)
-    blob = meant(found)
+    view, versions = here.find(x)
+    blob = meant(versions)
     starts = _starts(view, y)
-    known = {start: None if parts is None else _array(view, start, parts) for start, parts in starts.items()}
-    has_values = not view.recorded.is_saved and all(array is not None for array in known.values())
+    start_gradients = {start: None if parts is None else _array(view, start, parts) for start, parts in starts.items()}
+    has_values = not view.recorded.is_saved and all(array is not None for array in start_gradients.values())
     flowing = Paths(view, list(starts), blob, pace)
-    (greatest, is_proven), whole, reason = _followed(flowing, known if has_values else None, k)
+    (greatest, is_proven), whole, reason = _followed(flowing, start_gradients if has_values else None, k)
     gradient = gradient_of(view, blob)
     is_whole = starts.keys() == seeds(view).keys() and view.is_final(blob)
     arrived = _array(view, blob, gradient.parts) if gradient is not None and is_whole else None
@@ -232,13 +232,13 @@ def _absence(view: NetView, blob: Writing, gradient: Sent | None) -> str:
 
 
 def _followed(
-    flowing: Paths, known: Mapping[Writing, Array | None] | None, k: int
+    flowing: Paths, start_gradients: Mapping[Writing, Array | None] | None, k: int
 ) -> tuple[tuple[list[Part], bool], Array | None, str]:
-    """The greatest paths, what flows along all together, and why that is not known."""
+    """The greatest paths, what flows along all together, and why that has no values."""
     reason = "Values are not known here"
-    if known is not None:
+    if start_gradients is not None:
         try:
-            return flowing.greatest(k, known), flowing.whole(known), ""
+            return flowing.greatest(k, start_gradients), flowing.whole(start_gradients), ""
         except GradvizError as error:
             reason = error.message.rstrip(".")
     return flowing.greatest(k, {}), None, reason
@@ -249,10 +249,10 @@ def _starts(view: NetView, y: str | None) -> Mapping[Writing, Parts | None]:
     seeded = seeds(view)
     if y is None:
         return {blob: sent.parts for blob, sent in seeded.items()}
-    other, found = view.find(y)
+    other, versions = view.find(y)
     if other.where != view.where:
         raise bad_argument("y", y, "two blobs of one net; ask in the nested net for the paths there")
-    blob = next((one for one in seeded if one in found), found[-1])
+    blob = next((one for one in seeded if one in versions), versions[-1])
     if blob in seeded:
         return {blob: seeded[blob].parts}
     sent = gradient_of(view, blob)
@@ -282,7 +282,7 @@ def _path(view: NetView, part: Part, total: Vector | None) -> Path:
     return Path(blobs, [hop.operator for hop in hops], [hop.slot for hop in hops], steps, length, share, cosine)
 
 
-def _told_apart(paths: Sequence[Sequence[str]]) -> list[str]:
+def _texts(paths: Sequence[Sequence[str]]) -> list[str]:
     """The paths as text; of long ones, between the ends, the places where these paths part."""
     after: dict[str, set[str]] = defaultdict(set)
     for path in paths:
@@ -319,7 +319,7 @@ class Passed(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What has flown along one path so far; `array` None: values are not known.
+    """What has flown along one path so far; `array` None: it has no values.
 
     `hops` go from the start on.
     """
@@ -362,10 +362,10 @@ class Paths:
         self._passed.reverse()
         self.count = sum(counts.get(blob, 0) for blob in starts)
 
-    def whole(self, known: Mapping[Writing, Array | None]) -> Array | None:
+    def whole(self, start_gradients: Mapping[Writing, Array | None]) -> Array | None:
         """What flows along all paths together, of what flows from the starts."""
         arriving: dict[Writing, Array] = {}
-        for blob, array in known.items() if self.count else ():
+        for blob, array in start_gradients.items() if self.count else ():
             if array is not None:
                 _add(arriving, blob, array)
         for place, (statement, outputs, inputs) in enumerate(self._passed):
@@ -380,10 +380,11 @@ class Paths:
                         _add(arriving, statement.inputs[slot], array)
         return arriving.get(self._x)
 
-    def greatest(self, most: int, known: Mapping[Writing, Array | None]) -> tuple[list[Part], bool]:
+    def greatest(self, most: int, start_gradients: Mapping[Writing, Array | None]) -> tuple[list[Part], bool]:
         """The `most` paths along which the most flows, greatest first, and whether they are proven to be these.
 
-        Of a start that is not known what flows is not known either: then the shortest come first.
+        Where the gradient of a start has no values, what flows from there has none either: then the shortest come
+        first.
 
         All paths are followed where they are not too many. Else at each blob those of least norm are left aside. A path
         that is left aside carries no more than its norm so far times the greatest singular values of the Jacobians
@@ -393,7 +394,7 @@ class Paths:
         waiting: dict[Writing, list[Part]] = defaultdict(list)
         for blob in self._starts:
             if blob in self._counts:
-                array = known.get(blob)
+                array = start_gradients.get(blob)
                 waiting[blob].append(Part(blob, (), array, _norm(array)))
         aside: list[tuple[Writing, float]] = []
         for place, (statement, outputs, inputs) in enumerate(self._passed):
@@ -482,5 +483,4 @@ def _norm(array: Array | None) -> float:
 
 
 def _add(arriving: dict[Writing, Array], blob: Writing, array: Array) -> None:
-    known = arriving.get(blob)
-    arriving[blob] = array if known is None else added(known, array)
+    arriving[blob] = added(arriving[blob], array) if blob in arriving else array

@@ -1,4 +1,4 @@
-"""Where a NaN, an infinity, zeros or an explosion was born: the operator that made it of what was fine."""
+"""Where a NaN, an infinity, zeros or an explosion was born: the operator that computed it from what was fine."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class ProvenanceView(Answer, frozen=True):
         first: the index of the first of them; None: not known, since a saved trace keeps no arrays.
         chain: from the blob back to where it was born, the birth last.
         born: the birth; None where nothing is wrong.
-        cause: what in the inputs there made it, as far as it can be told.
+        cause: what in the inputs there made it, as far as their statistics say.
         inputs: the inputs of the operator there.
         beside: other inputs with the same fault that were not followed.
     """
@@ -266,7 +266,7 @@ def _growing(view: NetView, blob: Writing, factor: float) -> Chain | None:
 
     None: from the end of the way to its start the norm has not grown more than so many times.
     """
-    # A way may be long: by norms alone it is known whether the rest needs to be measured.
+    # A way may be long: norms alone say whether the rest needs to be measured.
     steps: dict[object, tuple[Producer, float]] = {}
     while (place := (producer := producer_of(view, blob)).place) not in steps:
         view = producer.view
@@ -301,16 +301,18 @@ def _flowing(producer: Producer) -> list[Writing]:
     inputs = [] if statement is None else list(dict.fromkeys(statement.inputs))
     if statement is None or statement.role == "forward":
         return inputs
-    return [one for one in inputs if _is_made(one) or not any(map(view.is_forward, view.writings(one.name)))]
+    return [
+        one for one in inputs if _has_gradient_operator(one) or not any(map(view.is_forward, view.writings(one.name)))
+    ]
 
 
-def _is_made(blob: Writing) -> bool:
-    """Whether a gradient operator makes it."""
+def _has_gradient_operator(blob: Writing) -> bool:
+    """Whether a gradient operator writes it."""
     return blob.statement is not None and blob.statement.role != "forward"
 
 
 Inputs = Sequence[tuple[Writing, Value]]
-"""The inputs of an operator and what is known of them."""
+"""The inputs of an operator, each with its statistics."""
 
 
 class Producer(NamedTuple):
@@ -336,8 +338,8 @@ class Producer(NamedTuple):
     def inputs(self) -> Inputs:
         """The blob versions of numbers that went into it, each once."""
         blobs = [] if self.statement is None else dict.fromkeys(self.statement.inputs)
-        known = ((one, self.view.value(one)) for one in blobs)
-        return [(one, value) for one, value in known if value is not None and value.dtype != WORKSPACES]
+        pairs = ((one, self.view.value(one)) for one in blobs)
+        return [(one, value) for one, value in pairs if value is not None and value.dtype != WORKSPACES]
 
     def link(self, growth: float | None) -> Link:
         """It in a chain."""
@@ -359,10 +361,10 @@ class Producer(NamedTuple):
 
 
 def producer_of(view: NetView, blob: Writing) -> Producer:
-    """Who computed a version: the operator, in the run of the innermost net, whose kernel made the array.
+    """Who computed a version: the operator, in the run of the innermost net, whose kernel computed the array.
 
     An array that goes from one iteration of a loop to the next, or into a nested net, is the same array; so the first
-    kernel that made it is found by it, whatever it is called on the way.
+    kernel that computed it is found by it, whatever it is called on the way.
     """
     statement = blob.statement
     if statement is not None and statement.nets:
@@ -391,10 +393,10 @@ def _inside(view: NetView, statement: Statement, blob: Writing) -> Producer | No
     for run in reversed(view.runs_of(statement)):
         inside = view.of(run)
         is_backward = view.recorded.runs[run].is_backward
-        for made in reversed(inside.writings(inner)):
-            is_written = made.statement is not None and _is_made(made) == is_backward
-            if is_written and inside.run_with(made) is not None:
-                return producer_of(inside, made)
+        for writing in reversed(inside.writings(inner)):
+            is_of_half = writing.statement is not None and _has_gradient_operator(writing) == is_backward
+            if is_of_half and inside.run_with(writing) is not None:
+                return producer_of(inside, writing)
     return None
 
 

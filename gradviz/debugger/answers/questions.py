@@ -150,7 +150,7 @@ class Questions(Placed):
 
     @asked
     def provenance(self, blob: str, what: str | None = None, *, factor: float = FACTOR) -> ProvenanceView:
-        """Where a fault of `blob` was born: the first operator that made it of inputs that were fine.
+        """Where a fault of `blob` was born: the first operator that computed it from inputs that were fine.
 
         Args:
             blob: a version; of a name the last one that was computed.
@@ -167,9 +167,9 @@ class Questions(Placed):
     def check(self, op_or_blob: str, *, samples: int | None = None, executor: Any = None) -> CheckView:
         """Whether a gradient is right, by finite differences with the gradients and values that were recorded.
 
-        Of an operator, what its rule sent to each input is held against differences of its kernel, with the gradient
+        Of an operator, what its rule sent to each input is compared with differences of its kernel, with the gradient
         that arrived at its outputs; by a complex step where the kernel is analytic. Of a blob, its whole gradient is
-        held against running the program again from there to the ys.
+        compared with differences of the program, run again from there to the ys.
 
         Args:
             op_or_blob: ``"#3"``, in a nested net ``"2.loop_net[3]/0.net:#3"``; or a version, of a name the earliest

@@ -1,4 +1,4 @@
-"""A recording as questions look at it: its events and texts, the runs of its nested nets, and what values are known."""
+"""A recording as questions look at it: its events and texts, the runs of its nested nets, and its values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..statistics import WORKSPACES, norm_of
 from ..telling import DocumentValues, MeasuredValues, Story, schedule_of, sources_of
 
 Maker = tuple[int, Writing]
-"""The run of a nested net in which a kernel made an array, and what it wrote it as."""
+"""The run of a nested net in which a kernel computed an array, and what it wrote it as."""
 
 
 class Recorded:
@@ -26,7 +26,7 @@ class Recorded:
         trace: the document that has the statistics where there may be no arrays: of what was read from a file, and of
             values within a budget; else None.
         is_saved: whether it was read from a file.
-        values: what is known of each value.
+        values: its values, of a document their statistics.
         story: tells its events.
     """
 
@@ -44,7 +44,7 @@ class Recorded:
 
     @cached_property
     def sources(self) -> list[Source]:
-        """The text of the user's code, as it was when somebody asked first, or the document was made."""
+        """The text of the user's code, as it was when somebody asked first, or the document was written."""
         return sources_of(self.text.codes) if self.trace is None else self.trace.sources
 
     def runs_in(self, around: int | None, path: tuple[str, ...], *, is_backward: bool) -> list[int]:
@@ -93,7 +93,7 @@ class Recorded:
         return None if array is None else id(array)
 
     def maker(self, run: int, key: Key) -> Maker | None:
-        """Which kernel in a nested net made the array that a run has, perhaps under another name and in another run."""
+        """Which kernel in a nested net computed the array that a run has, perhaps under another name in another run."""
         array = self.identity(run, key)
         if array is None:
             return None
@@ -109,7 +109,7 @@ class Recorded:
         return self._makers(is_backward=True)
 
     def _makers(self, *, is_backward: bool) -> dict[int, Maker]:
-        """The kernels that made the arrays of one direction; what they handed on of their inputs is not theirs."""
+        """The kernels that computed the arrays of one direction; what they handed on of their inputs is not theirs."""
         makers: dict[int, Maker] = {}
         for (path, half), runs in self.recording.halves.items():
             if half != is_backward:
@@ -124,10 +124,10 @@ class Recorded:
                         wrote = [None if one == other else one for one, other in zip(wrote, before, strict=True)]
                     # Of several runs the first stays.
                     pairs = zip(reversed(wrote), reversed(runs), strict=True)
-                    made = {array: (run, writing) for array, run in pairs if array is not None}
-                    for array in made.keys() & makers.keys():
-                        made[array] = min(makers[array], made[array], key=itemgetter(0))
-                    makers |= made
+                    of_output = {array: (run, writing) for array, run in pairs if array is not None}
+                    for array in of_output.keys() & makers.keys():
+                        of_output[array] = min(makers[array], of_output[array], key=itemgetter(0))
+                    makers |= of_output
         return makers
 
     def _identities(self, runs: Sequence[int]) -> Callable[[Key], list[int | None]]:
@@ -138,7 +138,7 @@ class Recorded:
 
     @cached_property
     def schedule(self) -> Schedule | None:
-        """What the schedule of a define-by-run pass held; None: the pass was not run by one."""
+        """What was in the schedule of a define-by-run pass; None: the pass was not run by one."""
         if self.trace is not None:
             return self.trace.schedule
         return schedule_of(self.recording)

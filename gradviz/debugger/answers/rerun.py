@@ -24,7 +24,7 @@ from ...runtime.nested import Step
 from ...runtime.planning import plan
 from ...runtime.watched import Again
 from ..journal import Key, Statement, Writing, dense
-from .flow import array_of, arriving, arriving_after, gives, made_for, seeds, sent
+from .flow import array_of, arriving, arriving_after, gives, gradient_operators_of, seeds, sent
 from .net_view import NetView
 
 ON_PURPOSE = ("NegateGradient", "ZeroGradient")
@@ -67,20 +67,20 @@ class OperatorRun:
     def __init__(
         self, op: Operator, name: str, reads: Sequence[str], writes: Sequence[str], own: Kernel | None = None
     ) -> None:
-        known = lookup(op.type)
-        kernel = None if known is None else known.kernel
-        if own is None and kernel is not None and known is not None and known.inputs is None:
+        operator_type = lookup(op.type)
+        kernel = None if operator_type is None else operator_type.kernel
+        if own is None and kernel is not None and operator_type is not None and operator_type.inputs is None:
             own = kernel.__wrapped__  # type: ignore[attr-defined]
         self.type = op.type
         self.own = own
-        self._told = op, name, reads, writes
+        self._arguments = op, name, reads, writes
         self._kernel = kernel if own is None else with_own_results(own)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return OperatorRun, (*self._told, self.own)
+        return OperatorRun, (*self._arguments, self.own)
 
     def __call__(self, inputs: Sequence[Array]) -> list[Array]:
-        op, name, reads, writes = self._told
+        op, name, reads, writes = self._arguments
         if self._kernel is not None:
             try:
                 with np.errstate(all="ignore"):
@@ -94,7 +94,7 @@ class OperatorRun:
 
     def in_double(self) -> OperatorRun:
         """The same where no cast leaves less than double precision: differences need all of it."""
-        op, name, reads, writes = self._told
+        op, name, reads, writes = self._arguments
         return OperatorRun(_widened(op), name, reads, writes, self.own)
 
 
@@ -110,13 +110,14 @@ def _widened(op: Operator) -> Operator:
 
 def operator_run(view: NetView, statement: Statement, changed: Iterable[str]) -> OperatorRun:
     """What runs the operator of a forward line when these of its inputs change; raises NotCheckable where it cannot."""
-    op, known, name = view.operator(statement), lookup(statement.op.type), statement.name
-    if known is None or (known.kernel is None and not known.runs_nets):
+    op, operator_type, name = view.operator(statement), lookup(statement.op.type), statement.name
+    if operator_type is None or (operator_type.kernel is None and not operator_type.runs_nets):
         raise NotCheckable(f"{op.type} has no kernel here, so it cannot be run again{_other_way(view)}.")
     if op.type in ON_PURPOSE:
         raise NotCheckable(f"{name} sends back another gradient than its function's, on purpose.")
-    if op.type in NETS and _may_hold(view, statement) and (held := next(_held(view, statement, set(changed)), "")):
-        raise NotCheckable(f"In {held}, which differences cannot know: ask in that net.")
+    may_deviate = op.type in NETS and _may_deviate(view, statement)
+    if may_deviate and (deviation := next(_deviations(view, statement, set(changed)), "")):
+        raise NotCheckable(f"In {deviation}, which differences cannot know: ask in that net.")
     reads, writes = ([blob.name for blob in blobs] for blobs in (statement.inputs, statement.outputs))
     return OperatorRun(op, name, reads, writes)
 
@@ -130,7 +131,7 @@ def _again(view: NetView) -> Again | None:
     return None if view.net.path else view.recorded.recording.again
 
 
-def _held(view: NetView, statement: Statement, changed: set[str]) -> Iterator[str]:
+def _deviations(view: NetView, statement: Statement, changed: set[str]) -> Iterator[str]:
     """What sends back another gradient than its function's, in the runs of nested nets that changed blobs reach.
 
     Args:
@@ -142,11 +143,11 @@ def _held(view: NetView, statement: Statement, changed: set[str]) -> Iterator[st
         names = {inner for one in changed if (inner := inside.bound(one))} if is_do else changed
         for nested in inside.net.forward:
             if nested.nets:
-                yield from _held(inside, nested, names)
+                yield from _deviations(inside, nested, names)
                 continue
             reached = [blob for blob in nested.inputs if blob.name in names]
-            if held := _holds(inside, nested, reached):
-                yield f"{'/'.join(inside.net.path)} {nested.name} {held}"
+            if deviation := _deviation(inside, nested, reached):
+                yield f"{'/'.join(inside.net.path)} {nested.name} {deviation}"
             written = {blob.name for blob in nested.outputs}
             names.difference_update(written)
             names.update(written if reached else ())
@@ -154,25 +155,25 @@ def _held(view: NetView, statement: Statement, changed: set[str]) -> Iterator[st
             changed.update(one for one in statement.op.outputs if inside.bound(one) in names)
 
 
-def _holds(view: NetView, statement: Statement, reached: Sequence[Writing]) -> str:
+def _deviation(view: NetView, statement: Statement, reached: Sequence[Writing]) -> str:
     """What an operator of a nested net does with the gradient of what changed; empty: it sends that of its function."""
     type, given = statement.op.type, gives(view, statement.number)
     if type in ON_PURPOSE and reached:
         return "sends back another gradient than its function's, on purpose"
     for blob, gets in zip(statement.inputs, given or [False] * len(statement.inputs), strict=True):
-        is_held = blob in reached and not gets and (given is not None or type in CONSTANT_COPIES)
-        if is_held and (value := view.value(blob)) is not None and value.dtype.startswith("float"):
+        is_cut_off = blob in reached and not gets and (given is not None or type in CONSTANT_COPIES)
+        if is_cut_off and (value := view.value(blob)) is not None and value.dtype.startswith("float"):
             return f"sends no gradient to {blob}"
     return ""
 
 
-def _may_hold(view: NetView, statement: Statement) -> bool:
+def _may_deviate(view: NetView, statement: Statement) -> bool:
     """Whether something in the nested nets of an operator keeps a gradient back, whatever they read and run."""
     for net in statement.nets.values():
         inside = NetView(view.recorded, view.position, net)
         for nested in net.forward:
             is_one = nested.op.type in (*ON_PURPOSE, *CONSTANT_COPIES)
-            if is_one or _may_hold(inside, nested) or not all(gives(inside, nested.number) or [True]):
+            if is_one or _may_deviate(inside, nested) or not all(gives(inside, nested.number) or [True]):
                 return True
     return False
 
@@ -182,7 +183,7 @@ Doubles = Callable[[Writing], Array]
 
 
 def doubles_of(view: NetView) -> Doubles:
-    """The values of a net, each made once, however many gradients are checked with it."""
+    """The values of a net, each converted once, however many gradients are checked with it."""
     return cache(lambda blob: as_double(view.needed(blob)))
 
 
@@ -273,7 +274,7 @@ def rest_of(view: NetView, blob: Writing, doubles: Doubles) -> Callable[[], Rest
 
 def _program_from(view: NetView, blob: Writing, doubles: Doubles) -> Callable[[], Rest]:
     """The part of the forward program that carries gradients from a blob to the ys."""
-    changed, held = {blob}, list[str]()
+    changed, notes = {blob}, list[str]()
     statements: list[Statement] = []
     operators: list[_Rerun] = []
     leading = _leading(view)
@@ -285,7 +286,7 @@ def _program_from(view: NetView, blob: Writing, doubles: Doubles) -> Callable[[]
         takes = [one.key if gets and one in changed else None for one, gets in pairs]
         if not leading.isdisjoint(statement.outputs):
             stays = [one for one, took in zip(statement.inputs, takes, strict=True) if one in changed and took is None]
-            held += [
+            notes += [
                 f"{statement.name} sends no gradient to {one}, so what it makes of it was kept constant."
                 for one in dict.fromkeys(stays)
             ]
@@ -305,7 +306,7 @@ def _program_from(view: NetView, blob: Writing, doubles: Doubles) -> Callable[[]
         in_double = [one._replace(run=one.run.in_double()) for one in operators]
         run = partial(_program, blob.key, in_double, [y.key for y in ys])
         values = [view.value(output) for statement in statements for output in statement.outputs]
-        return Rest(run, ys, held, own, {value.dtype for value in values if value is not None})
+        return Rest(run, ys, notes, own, {value.dtype for value in values if value is not None})
 
     return checked
 
@@ -378,15 +379,15 @@ class BackwardRun:
                 values[parts[-1].name] = _zeros_like(view.needed(parts[-1]))
         operators: list[Operator] = []
         written: set[str] = set()
-        for made in made_for(view, index):
-            operators.append(view.operator(made))
-            for blob in made.inputs:
+        for gradient_operator in gradient_operators_of(view, index):
+            operators.append(view.operator(gradient_operator))
+            for blob in gradient_operator.inputs:
                 if blob in is_gradient:
                     names[is_gradient[blob]] = blob.name
                     values[blob.name] = _zeros_like(view.needed(blob))
                 elif blob.name not in written and (array := view.array(blob)) is not None:
                     values[blob.name] = array
-            written.update(blob.name for blob in made.outputs)
+            written.update(blob.name for blob in gradient_operator.outputs)
         results = []
         for blob in statement.inputs:
             through = [one for one in sent(view, blob) if one.through == index and one.how != "sum"]

@@ -151,8 +151,8 @@ class StateView(Answer, frozen=True):
             yield Grid("Blobs", head, first_of(list(self.frontier), SHOWN, self._blob))
         if self.gradient_ops:
             numbered = list(enumerate(self.gradient_ops))
-            made = first_of(numbered, SHOWN, lambda one: (str(one[0]), one[1]))
-            yield Grid("Gradient operators", ("", "operator"), made)
+            rows = first_of(numbered, SHOWN, lambda one: (str(one[0]), one[1]))
+            yield Grid("Gradient operators", ("", "operator"), rows)
         if self.schedule is not None:
             yield from schedule_blocks(self.schedule)
 
@@ -230,7 +230,7 @@ def state_at(view: NetView, position: int, pace: Pace) -> StateView:
     events = [event for event in pace.over(before) if event.path == path]
     played = net.forward[: sum(isinstance(event, Played) for event in events)]
     blobs = _blobs(view, played, position)
-    made = [one.at(position) for one in net.operators if one.made <= position]
+    operators = [one.at(position) for one in net.operators if one.made <= position]
     return StateView(
         position=position,
         net="/".join(path),
@@ -250,7 +250,7 @@ def state_at(view: NetView, position: int, pace: Pace) -> StateView:
         gradients=_gradients(net, events),
         gradient_ops=[
             f"{', '.join(w.name for w in one.outputs)} = {one.op.type}({', '.join(w.name for w in one.inputs)})"
-            for one in made
+            for one in operators
         ],
         changed=[],
     )

@@ -16,10 +16,10 @@ class StoreView(Answer, frozen=True):
     """Where the values of a recording are.
 
     Attributes:
-        budget: the most bytes that what operators made may take in memory; None: as many as there are.
+        budget: the most bytes that what operators computed may take in memory; None: as many as there are.
         fed: from outside; they are kept there anyway and do not count. None: counted among those kept.
-        kept: made by operators, in memory. Views of one piece of memory count once.
-        spilled: made by operators, in a file.
+        kept: computed by operators, in memory. Views of one piece of memory count once.
+        spilled: computed by operators, in a file.
         read_again: how often one was read back.
         seconds: how long writing and reading took.
         refused: why no more can be written; empty: all can be.
@@ -36,13 +36,13 @@ class StoreView(Answer, frozen=True):
 
     def blocks(self) -> Iterator[Block]:
         yield Paragraph(self._title(), is_title=True)
-        rows = [
+        counts = [
             ("fed, kept outside anyway", self.fed),
             ("kept in memory", self.kept),
             ("written to a file", self.spilled),
         ]
-        known = [(what, f"{count.arrays:,}", written(count.bytes)) for what, count in rows if count is not None]
-        yield Grid("Values", ("", "arrays", "size"), known)
+        rows = [(what, f"{count.arrays:,}", written(count.bytes)) for what, count in counts if count is not None]
+        yield Grid("Values", ("", "arrays", "size"), rows)
         if self.read_again:
             yield Paragraph(
                 f"So far {self.read_again:,} were read back; writing and reading took {self.seconds:.3g} s."

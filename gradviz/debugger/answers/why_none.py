@@ -125,8 +125,8 @@ def answer(here: NetView, word: str) -> WhyNoneView:
     try:
         view, blob, asked = _asked(here, word)
     except CursorError:
-        if (known := _beside(here, word)) is not None:
-            return known
+        if (beside := _beside(here, word)) is not None:
+            return beside
         raise
     return msgspec.structs.replace(_proof(view, blob), asked=asked)
 
@@ -138,9 +138,9 @@ def _beside(here: NetView, word: str) -> WhyNoneView | None:
         return None
     match = _OF_GRADIENT.fullmatch(word)
     name = word if match is None else match["blob"]
-    if (known := tell(name)) is None:
+    if (explanation := tell(name)) is None:
         return None
-    why, ways_out = known
+    why, ways_out = explanation
     asked = "" if match is None else f"There is no {word}: it would be the gradient of {name}."
     cut = Cut("not_on_a_path", [name], None, why)
     return WhyNoneView(name, "none", here.position, [], [cut], ways_out=tuple(ways_out), asked=asked)
@@ -304,7 +304,7 @@ def _shown(way: list[str]) -> str:
 
 _OF_GRADIENT = re.compile(r"(?P<blob>.+?)(_grad|\.grad)(@\d+)?")
 
-_HELD = {
+_IN_GRAD = {
     "held": "is what {} held in grad before the pass",
     "dropped": "is what {} held in grad before the pass",
     "new": "is what {} holds in grad after the pass",
@@ -391,10 +391,10 @@ def _written(view: NetView, writer: Statement | None, one: Sent) -> str:
     """Who writes a gradient, and when."""
     if writer is None:
         return ", and was given." if one.how == "given" else "; no operator writes it."
-    made = f". {name_of(writer)}, made with event {writer.made}"
+    subject = f"{name_of(writer)}, made with event {writer.made}"
     if view.net.path:
-        return f"{made}, writes it."
-    return f"{made} and {'not run' if writer.ran is None else f'run with event {writer.ran}'}, writes it."
+        return f". {subject}, writes it."
+    return f". {subject} and {'not run' if writer.ran is None else f'run with event {writer.ran}'}, writes it."
 
 
 def _of_grad(view: NetView, blob: Writing) -> Asked | None:
@@ -404,7 +404,7 @@ def _of_grad(view: NetView, blob: Writing) -> Asked | None:
     if not grads:
         return None
     x = grads[-1].variable
-    return Asked(view, meant(view.find(x)[1]), f"{blob} {_HELD[grads[-1].how].format(x)}.")
+    return Asked(view, meant(view.find(x)[1]), f"{blob} {_IN_GRAD[grads[-1].how].format(x)}.")
 
 
 def _on_the_way(view: NetView, found: Sequence[Writing]) -> Asked:

@@ -176,7 +176,7 @@ def _check_groups(trace: Trace) -> None:
     for entered in trace.part.entered if trace.part else ():
         open_.append(None)
         inside.append((entered.subnet, entered.frame))
-    known: set[int] = set()
+    groups: set[int] = set()
     for index, event in enumerate(trace.events):
         if event.kind == "LeftSubnet":
             if len(open_) == 1:
@@ -190,9 +190,9 @@ def _check_groups(trace: Trace) -> None:
         if inside[-1] != (event.subnet, event.frame) and event.kind != "Failed":
             wrong(f"events[{index}]", f"it is in {event.subnet}, frame {event.frame}, and {inside[-1]} was entered")
         if open_[-1] != event.group:
-            if event.group in known:
+            if event.group in groups:
                 wrong(f"events[{index}].group", f"group {event.group} had already ended; groups are contiguous")
-            known.add(event.group)
+            groups.add(event.group)
             open_[-1] = event.group
         if event.kind == "EnteredSubnet":
             open_.append(None)

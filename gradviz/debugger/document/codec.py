@@ -1,7 +1,7 @@
 """How a trace document is written as JSON and read from it; nothing in it is executed.
 
-It stays small where loops repeat themselves, with rows of JSON in place of objects. An event that is told like an
-earlier one says only what differs, a row of `Again`. Arrays of one shape, dtype and device name that once, a row of
+It stays small where loops repeat themselves, with rows of JSON in place of objects. An event with the details of
+an earlier one says only what differs, a row of `Again`. Arrays of one shape, dtype and device name that once, a row of
 `Measured` each has its numbers.
 """
 
@@ -96,7 +96,7 @@ def _refusal(data: bytes | str, error: Exception) -> TraceError:
 
 
 def _header_fault(document: object) -> TraceError | None:
-    """What is wrong with what is no trace, or one of a version that is not known."""
+    """What is wrong with what is no trace, or one of another version."""
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         return TraceError(
             f'This is JSON, but not a gradviz trace: it has no "format": "{FORMAT}".',
@@ -132,19 +132,19 @@ def _described_events(trace: Trace) -> list[Event]:
     TraceError where a detail is not what events of its kind have.
     """
     first = distinct(trace)
-    events = [trace.events[index] for index in first]
+    trace_events = [trace.events[index] for index in first]
     try:
-        made = from_dicts(map(described, events))
+        events = from_dicts(map(described, trace_events))
     except (msgspec.ValidationError, GradvizError):
-        for index, event in zip(first, events, strict=True):
-            _check_detail(f"events[{index}].detail", event)
+        for index, trace_event in zip(first, trace_events, strict=True):
+            _check_detail(f"events[{index}].detail", trace_event)
         raise
     nets: list[Trace | Subnet] = [trace, *trace.subnets]
     most = sum(len(net.forward) + len(net.backward) for net in nets)
-    for index, found in zip(first, made, strict=True):
-        _check_numbers(f"events[{index}].detail", found, most)
-    by_detail = {id(event.detail): found for event, found in zip(events, made, strict=True)}
-    return [by_detail[id(event.detail)] for event in trace.events]
+    for index, event in zip(first, events, strict=True):
+        _check_numbers(f"events[{index}].detail", event, most)
+    by_detail = {id(trace_event.detail): event for trace_event, event in zip(trace_events, events, strict=True)}
+    return [by_detail[id(trace_event.detail)] for trace_event in trace.events]
 
 
 def described(event: TraceEvent) -> dict[str, Any]:
@@ -172,7 +172,7 @@ def _check_numbers(where: str, event: Event, most: int) -> None:
                 wrong(f"{where}.{field}", f"it is {number}, and there are {most} lines")
 
 
-MOST_TOLD = 200_000_000
+MOST_CHARACTERS = 200_000_000
 """Characters that all narrations may have together. A row is short, and what it repeats need not be."""
 
 
@@ -182,9 +182,9 @@ def shortened(events: Sequence[TraceEvent]) -> list[TraceEvent | Again]:
     rows: list[TraceEvent | Again] = []
     for number, event in enumerate(events):
         like = first.setdefault(id(event.detail), number)
-        known = events[like]
-        if like < number and _without_row(event) == _without_row(known):
-            new, old = event.narration.arguments, known.narration.arguments
+        earlier = events[like]
+        if like < number and _without_row(event) == _without_row(earlier):
+            new, old = event.narration.arguments, earlier.narration.arguments
             differ = [at for at, argument in enumerate(new) if argument != old[at]] or [0, -1]
             arguments = new[differ[0] : differ[-1] + 1]
             rows.append(Again(like, event.group, event.frame, event.seconds, differ[0], arguments))
@@ -213,9 +213,9 @@ def lengthened(rows: Sequence[TraceEvent | Again], templates: Sequence[str]) -> 
         event = row if isinstance(row, TraceEvent) else _event(rows, row, number)
         template, arguments = event.narration.template, event.narration.arguments
         characters += lengths.get(template, 0) + len(arguments) + sum(map(len, arguments))
-        if characters > MOST_TOLD:
+        if characters > MOST_CHARACTERS:
             raise TraceError(
-                f"events[{number}]: up to it the narrations have more than {MOST_TOLD:,} characters.",
+                f"events[{number}]: up to it the narrations have more than {MOST_CHARACTERS:,} characters.",
                 kind="bad_structure",
                 ways_out=["A recording that gradviz saved is shorter: save the session again."],
             )
@@ -225,17 +225,17 @@ def lengthened(rows: Sequence[TraceEvent | Again], templates: Sequence[str]) -> 
 
 def _event(rows: Sequence[TraceEvent | Again], row: Again, number: int) -> TraceEvent:
     """The event that a row stands for, which is number `number`."""
-    known = rows[row.like] if 0 <= row.like < number else None
-    if not isinstance(known, TraceEvent):
+    earlier = rows[row.like] if 0 <= row.like < number else None
+    if not isinstance(earlier, TraceEvent):
         raise contradiction(f"events[{number}]", f"event {row.like}, which it is like, is no whole event before it")
-    arguments, end = known.narration.arguments, row.at + len(row.arguments)
+    arguments, end = earlier.narration.arguments, row.at + len(row.arguments)
     if not 0 <= row.at <= end <= len(arguments):
         why = f"it has arguments {row.at} to {end} of the {len(arguments)} of event {row.like}"
         raise contradiction(f"events[{number}]", why)
     if row.arguments:
         arguments = [*arguments[: row.at], *row.arguments, *arguments[end:]]
-    narration = Narration(known.narration.template, arguments)
-    return msgspec.structs.replace(known, narration=narration, group=row.group, frame=row.frame, seconds=row.seconds)
+    narration = Narration(earlier.narration.template, arguments)
+    return msgspec.structs.replace(earlier, narration=narration, group=row.group, frame=row.frame, seconds=row.seconds)
 
 
 def as_rows(values: Sequence[Value]) -> Arrays:

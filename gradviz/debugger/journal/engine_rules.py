@@ -1,4 +1,4 @@
-"""The rules that what an engine yields must keep: one event or mapping of values after the other is held against them.
+"""The rules that an engine must keep: each event and mapping of values that it yields is checked against them.
 
 the net        is played first, whole: operators are numbered from 0, gradient operators after them
 versions       a name that nobody wrote is version 0 where it is read; an output is the next version of its name
@@ -236,7 +236,7 @@ class EngineRules:
                 self.program.names.add(name)
         else:
             self._join(event.position, [event.operator])
-            self._made_by([event.operator], event.gradient, (event.y, event.version))
+            self._writers([event.operator], event.gradient, (event.y, event.version))
         self.ys[event.y] = event.gradient if event.operator is None else None
         self._arrived[event.y, event.version] += 1
 
@@ -276,7 +276,7 @@ class EngineRules:
         if not event.operators or not event.contributions:
             _break("gradients are added up by operators", event.blob)
         self._join(event.position, event.operators)
-        self._made_by(event.operators, event.gradient, (event.blob, event.version))
+        self._writers(event.operators, event.gradient, (event.blob, event.version))
         count = self._arrived[event.blob, event.version]
         if event.so_far is not None and not len(event.contributions) <= event.so_far == count:
             _break(f"{count} gradients of {event.blob}@{event.version} have arrived, not {event.so_far}", event.blob)
@@ -299,14 +299,14 @@ class EngineRules:
         if not self._is_over or len(event.operators) != 2:
             _break("rows are merged by two operators, once the pass is complete", event.blob)
         self._join(event.position, event.operators)
-        self._made_by(event.operators, event.after, (event.blob, event.version))
+        self._writers(event.operators, event.after, (event.blob, event.version))
 
     def _hook(self, event: HookRan) -> None:
         self._places(*[] if event.index is None else [event.index])
         self._blob(event.blob, event.version)
         self._gradients([event.before])
         self._join(event.position, event.operators)
-        self._made_by(event.operators, event.after, (event.blob, event.version))
+        self._writers(event.operators, event.after, (event.blob, event.version))
 
     def _change(self, event: ChangedByHand) -> None:
         if self.ys and event.operators:
@@ -396,7 +396,7 @@ class EngineRules:
         for gradient in gradients:
             self._names(*parts_of(gradient))
 
-    def _made_by(self, operators: Sequence[Operator], gradient: Gradient, of: Key) -> None:
+    def _writers(self, operators: Sequence[Operator], gradient: Gradient, of: Key) -> None:
         """The last of the program, `operators`, write a gradient of a blob version."""
         written = {name for op in operators for name in op.outputs}
         for name in parts_of(gradient):

@@ -34,8 +34,8 @@ from .statements import Writing
 from .text import NetText
 from .timeline import Timeline, codes_of
 
-Known = Mapping[Key, Array | ArraySpec | None]
-"""Blob versions as far as they are known: arrays, or their shapes and dtypes."""
+Blobs = Mapping[Key, Array | ArraySpec | None]
+"""Blob versions, each as an array, or with its shape and dtype alone; None, or not there: neither is inferred yet."""
 
 
 class ExpectedGradient(NamedTuple):
@@ -52,7 +52,7 @@ class ExpectedGradient(NamedTuple):
 
 
 class Fit:
-    """The gradients of a pass, held against their blobs as these come to be known.
+    """The gradients of a pass, compared with their blobs as soon as these have values.
 
     Args:
         events: the events of the pass.
@@ -66,7 +66,7 @@ class Fit:
         self._nets = nets
         self._program = nets.program
         self._forward = len(nets.forward)
-        # The operator after which all of a gradient is known -> what is expected then; -1: before the first.
+        # The operator after which all of a gradient has values -> what is expected then; -1: before the first.
         self._due: dict[int, list[ExpectedGradient]] = {}
         types = {op.type for op in nets.forward}
         self._checked = {type for type in types if not is_table or not _is_ours(type)}
@@ -111,23 +111,23 @@ class Fit:
         return statement.number if statement.role == "forward" else self._forward + statement.number
 
     def check(self, position: int, values: Mapping[Key, Array]) -> None:
-        """Check the gradients that are known once operator `position` has run; -1: before the first.
+        """Check the gradients that have all their values once operator `position` has run; -1: before the first.
 
         Raises:
-            GradientError: ``rule_failed``: a rule made a gradient that does not fit.
+            GradientError: ``rule_failed``: the gradient of a rule does not fit.
             RunError: ``shape_mismatch``: one that was given does not fit.
         """
-        known: Known = values.entries if isinstance(values, Shelf) else values
+        blobs: Blobs = values.entries if isinstance(values, Shelf) else values
         for expected in self._due.get(position, ()):
-            self._check_shapes(expected, known)
-            blob = known.get(expected.blob.key)
+            self._check_shapes(expected, blobs)
+            blob = blobs.get(expected.blob.key)
             if len(expected.parts) == 2 and blob is not None and expected.parts[0].key in values:
                 outside = first_outside(values[expected.parts[0].key], blob.shape[0])
                 if outside:
-                    raise self._misfit(expected, known, f"index {outside}")
+                    raise self._misfit(expected, blobs, f"index {outside}")
 
     def foresee(self, stopped: int, fed: Mapping[str, Array]) -> None:
-        """Check what shapes alone tell of the gradients made before operator `stopped`, which cannot run.
+        """Check by shapes alone the gradients of operators before `stopped`, which cannot run.
 
         Args:
             fed: the blobs that the program starts from.
@@ -152,35 +152,35 @@ class Fit:
             return error
         return error.retold(f"{error.message} This operator was made by {self._rule(event)}.")
 
-    def _check_shapes(self, expected: ExpectedGradient, known: Known) -> None:
-        blob, gradient = known.get(expected.blob.key), known.get(expected.parts[-1].key)
+    def _check_shapes(self, expected: ExpectedGradient, blobs: Blobs) -> None:
+        blob, gradient = blobs.get(expected.blob.key), blobs.get(expected.parts[-1].key)
         if blob is None or gradient is None:
             return
         wanted, it = blob.shape, "it"
         if len(expected.parts) == 2:
-            indices = known.get(expected.parts[0].key)
+            indices = blobs.get(expected.parts[0].key)
             if indices is None:
                 return
             if not blob.shape or indices.dtype.kind not in "iu":
-                raise self._misfit(expected, known, "its indices must be integers that number rows")
+                raise self._misfit(expected, blobs, "its indices must be integers that number rows")
             wanted, it = (*indices.shape, *blob.shape[1:]), "its values"
         if gradient.shape != wanted:
-            raise self._misfit(expected, known, f"{it} must have the shape {wanted}")
-        if gradient.dtype != blob.dtype and not self._suits(gradient.dtype, expected, known):
-            raise self._misfit(expected, known, f"{it} must be {blob.dtype}")
+            raise self._misfit(expected, blobs, f"{it} must have the shape {wanted}")
+        if gradient.dtype != blob.dtype and not self._suits(gradient.dtype, expected, blobs):
+            raise self._misfit(expected, blobs, f"{it} must be {blob.dtype}")
 
-    def _suits(self, dtype: np.dtype[Any], expected: ExpectedGradient, known: Known) -> bool:
+    def _suits(self, dtype: np.dtype[Any], expected: ExpectedGradient, blobs: Blobs) -> bool:
         """Whether a gradient may have `dtype` although its blob has another: floating-point types may meet."""
         if dtype.kind != "f":
             return False
         event = self._events[expected.at - 1]
         if isinstance(event, Seeded):
-            blob = known.get(expected.blob.key)
+            blob = blobs.get(expected.blob.key)
             return blob is not None and blob.dtype.kind == "f"
         assert isinstance(event, RuleApplied)
         ssa = self._program[event.index]
         met = [*((blob.name, blob.version) for blob in (*ssa.reads, *ssa.writes)), *self._arrived(event.index)]
-        return any(other is not None and other.dtype == dtype for other in map(known.get, met))
+        return any(other is not None and other.dtype == dtype for other in map(blobs.get, met))
 
     def _arrived(self, index: int) -> Iterator[Key]:
         """What the gradients consist of that the rule of a forward operator was given."""
@@ -190,9 +190,9 @@ class Fit:
                 names = (name for gradient in event.g_output for name in parts_of(gradient))
                 yield from (self._text.latest(name, at).key for name in names)
 
-    def _misfit(self, expected: ExpectedGradient, known: Known, why: str) -> GradvizError:
-        blob = _shown(expected.blob.key, known)
-        gradient = " at rows ".join(_shown(part.key, known) for part in reversed(expected.parts))
+    def _misfit(self, expected: ExpectedGradient, blobs: Blobs, why: str) -> GradvizError:
+        blob = _shown(expected.blob.key, blobs)
+        gradient = " at rows ".join(_shown(part.key, blobs) for part in reversed(expected.parts))
         event = self._events[expected.at - 1]
         if not isinstance(event, RuleApplied):
             y = expected.blob.name
@@ -223,8 +223,8 @@ class Fit:
 
 
 def _is_ours(type: str) -> bool:
-    known = lookup(type)
-    return known is not None and known.is_rule_ours
+    operator_type = lookup(type)
+    return operator_type is not None and operator_type.is_rule_ours
 
 
 def are_rows(indices: Array, values: Array, blob: Array) -> bool:
@@ -235,17 +235,17 @@ def are_rows(indices: Array, values: Array, blob: Array) -> bool:
 
 
 def _infer(ssa: Ssa[BlobVersion], position: int, specs: dict[Key, ArraySpec | None]) -> None:
-    """Add what is known of the outputs of an operator."""
-    known = lookup(ssa.op.type)
-    assert known is not None
-    outputs = infer(ssa.op, position, known, [specs.get((blob.name, blob.version)) for blob in ssa.reads])
+    """Add the shapes and dtypes of the outputs of an operator."""
+    operator_type = lookup(ssa.op.type)
+    assert operator_type is not None
+    outputs = infer(ssa.op, position, operator_type, [specs.get((blob.name, blob.version)) for blob in ssa.reads])
     specs.update({(blob.name, blob.version): spec for blob, spec in zip(ssa.writes, outputs, strict=True)})
 
 
-def _shown(key: Key, known: Known) -> str:
+def _shown(key: Key, blobs: Blobs) -> str:
     """``x@0 (float64 (2, 3))``."""
-    found = known.get(key)
-    return f"{key[0]}@{key[1]} ({described(found) if found is not None else 'not known'})"
+    blob = blobs.get(key)
+    return f"{key[0]}@{key[1]} ({described(blob) if blob is not None else 'not known'})"
 
 
 def dense(indices: Array, values: Array, table: Array) -> Array | None:

@@ -31,7 +31,7 @@ class LiveEvents:
         self._names: dict[str, deque[str]] = {}
 
     def go_on(self, happened: Sequence[Event | Done], numbered: Sequence[Ssa[BlobVersion]], forward: int) -> None:
-        """Tell what has happened since.
+        """Add what has happened since.
 
         Args:
             happened: all that has.
@@ -46,20 +46,20 @@ class LiveEvents:
                     Ran(one.position, ssa.op, ssa.in_versions, ssa.out_versions, one.device, one.seconds)
                 )
             else:
-                self.of_pass.append(one if one.path else self._told(one, numbered, forward))
+                self.of_pass.append(one if one.path else self._with_new_names(one, numbered, forward))
                 self.events.append(self.of_pass[-1])
         self._count = len(happened)
 
-    def _told(self, event: Event, numbered: Sequence[Ssa[BlobVersion]], forward: int) -> Event:
-        """An event around all nested nets."""
+    def _with_new_names(self, event: Event, numbered: Sequence[Ssa[BlobVersion]], forward: int) -> Event:
+        """An event around all nested nets, with the names that gradients have now."""
         match event:
             case Seeded() if event.position is not None:
                 op = numbered[forward + event.position].op
                 return replace(event, operator=op, gradient=op.outputs[0])
             case RuleApplied():
-                made = _operators(event, numbered, forward)
-                self._names, of_inputs = _new_names(event.operators, made), _new_names(event.operators, made)
-                return replace(event, operators=made, g_input=[_named(each, of_inputs) for each in event.g_input])
+                operators = _operators(event, numbered, forward)
+                self._names, of_inputs = _new_names(event.operators, operators), _new_names(event.operators, operators)
+                return replace(event, operators=operators, g_input=[_named(each, of_inputs) for each in event.g_input])
             case GeneratorAdded() if event.position is not None:
                 named = _named(event.gradient, self._names)
                 return event if named is None else replace(event, gradient=named)

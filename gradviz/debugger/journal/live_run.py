@@ -56,7 +56,7 @@ class LiveRun:
 
     Attributes:
         done: they.
-        values: what is known: leaves that were read, and what operators wrote.
+        values: leaves that were read, and what operators wrote.
         now: the same by name, as it is now.
         notes: of the runs of nested nets.
 
@@ -81,7 +81,7 @@ class LiveRun:
             op: it, as it is to run.
             nets: the program, with the nets nested in it.
             fed: blobs that operators may read and none of those that ran has written.
-            check: is called with its position and what is known once it has run, and may refuse that.
+            check: is called with its position and all values once it has run, and may refuse that.
 
         Raises:
             RunError: as of `plan` and `run_step`. What `check` raises.
@@ -100,7 +100,7 @@ class LiveRun:
         done = Done(position, list(map(execution.values.get, written)), str(step.device), notes.seconds[-1])
         _look_inside(notes, [done] if len(notes.noted) > len(self.notes.noted) else [])
         if check is not None:
-            check(position, self.values | _known(written, done))
+            check(position, self.values | _outputs(written, done))
         self.give({name: fed[name] for name in ready.external if name not in self.now})
         self._take(written, done)
         self.notes = notes
@@ -122,9 +122,9 @@ class LiveRun:
             self.now.setdefault(name, array)
 
     def _take(self, written: Sequence[Key], done: Done) -> None:
-        known = _known(written, done)
-        self.values |= known
-        self.now |= {name: array for (name, _), array in known.items()}
+        outputs = _outputs(written, done)
+        self.values |= outputs
+        self.now |= {name: array for (name, _), array in outputs.items()}
 
     def rename(self, nets: NetHalves, *, is_inside: bool) -> None:
         """Blobs are called otherwise from now on, as they are in `nets`: in nested nets that have run, too, or not."""
@@ -141,7 +141,7 @@ def _written(ssa: Ssa[BlobVersion]) -> list[Key]:
     return [(blob.name, blob.version) for blob in ssa.writes]
 
 
-def _known(written: Sequence[Key], done: Done) -> dict[Key, Array]:
+def _outputs(written: Sequence[Key], done: Done) -> dict[Key, Array]:
     """What an operator has written."""
     pairs = zip(written, done.outputs, strict=True)
     return {key: array for key, array in pairs if array is not None}

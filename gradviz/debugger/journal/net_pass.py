@@ -73,7 +73,7 @@ class NetPass:
         check_arguments(net, ys, workspace)
         if workspace is None:
             raise _not_live("There is nothing to run on: no workspace is given.", "Write live(net, ys, workspace=ws).")
-        self._net, self._known = net, list(net.ops)
+        self._net, self._net_ops = net, list(net.ops)
         self._ys, self._skip, self._skipped = ys, skip, skip
         self._device = workspace.device
         self._blobs = {name: workspace.fetch(name, device=None) for name in workspace}
@@ -83,7 +83,7 @@ class NetPass:
         self._joined = 0
         self._gone_back = 0
         # The gradient operators, and the number among them of each that the IR has made.
-        self._made: list[Operator] = []
+        self._backward: list[Operator] = []
         self._places: list[int] = []
         self._run = LiveRun(workspace.device)
         # The events of the pass, and among them the operators that ran, in order.
@@ -97,7 +97,7 @@ class NetPass:
         self._crossed: Copies = {}
         # Gradient operators that put a value that was given in place of what another one has written -> that one.
         self._replaced: dict[int, int] = {}
-        # What has joined, with its versions and as a whole, and the events told so far.
+        # What has joined, with its versions and as a whole, and the events so far.
         self._program: list[Ssa[BlobVersion]] = []
         self._versions: dict[str, list[BlobVersion]] = {}
         self._halves: NetHalves | None = None
@@ -113,9 +113,9 @@ class NetPass:
             return None
         if self._joined < len(self._ops):
             return f"#{self._joined} {self._ops[self._joined].type}"
-        made = [*self._made[self._gone_back :], *[op for event in self._coming for op in outermost_operators(event)]]
-        if made:
-            return f"{made[0].type} of the backward pass"
+        coming = [op for event in self._coming for op in outermost_operators(event)]
+        if operators := [*self._backward[self._gone_back :], *coming]:
+            return f"{operators[0].type} of the backward pass"
         return "what is added to the net" if self._ys is None else "the backward pass"
 
     @property
@@ -155,9 +155,9 @@ class NetPass:
                 self._begin()
             if self._coming:
                 self._happen()
-            if self._gone_back < len(self._made) and not self._is_over:
-                self._run_made(where)
-            if self._gone_back == len(self._made):
+            if self._gone_back < len(self._backward) and not self._is_over:
+                self._run_backward_op(where)
+            if self._gone_back == len(self._backward):
                 self._look_ahead()
         return not self._is_over and (self._ys is not None or self._joined < len(self._ops))
 
@@ -186,7 +186,7 @@ class NetPass:
         """
         check_name(blob, "blob")
         self._look_for_more()
-        done = [*self._ops[: self._joined], *self._made[: self._gone_back]]
+        done = [*self._ops[: self._joined], *self._backward[: self._gone_back]]
         is_met = any(blob in op.inputs or blob in op.outputs for op in done)
         now = self._run.now.get(blob) if is_met else None
         array = fitting(blob, value, now, self._device)
@@ -197,9 +197,10 @@ class NetPass:
         if not is_met:
             self._blobs[blob] = array
             return
-        if self._gone_back < len(self._made):
+        if self._gone_back < len(self._backward):
+            following = self._backward[self._gone_back].type
             raise _not_live(
-                f"{self._made[self._gone_back].type} came together with the operator before it, and has not run yet.",
+                f"{following} came together with the operator before it, and has not run yet.",
                 f"Step once more, then feed {shorten(blob)}.",
             )
         if self._steps is not None and any(blob in (*op.inputs, *op.outputs) for op in self._ops):
@@ -239,15 +240,15 @@ class NetPass:
 
     def _look_for_more(self) -> None:
         """The operators of the net that have not run may be others."""
-        if len(self._net.ops) == len(self._known) and self._net.ops == self._known:
+        if len(self._net.ops) == len(self._net_ops) and self._net.ops == self._net_ops:
             return
-        settled = len(self._known) - (len(self._ops) - self._joined)
+        settled = len(self._net_ops) - (len(self._ops) - self._joined)
         more = self._net.ops[settled:]
-        if self._net.ops[:settled] != self._known[:settled] or self._steps is not None:
+        if self._net.ops[:settled] != self._net_ops[:settled] or self._steps is not None:
             when = "after its backward pass has begun" if self._steps is not None else "in what has run"
             raise _not_live(f"The net {self._net.name} was changed elsewhere, {when}.", "Begin anew: live(net, ys).")
         _check_nested(more, self._joined)
-        self._known[settled:] = more
+        self._net_ops[settled:] = more
         self._ops[self._joined :] = more
 
     def _join(self, device: Device | None) -> None:
@@ -304,16 +305,16 @@ class NetPass:
         blobs = (one for ssa in reversed(self._numbered) for one in (*ssa.writes, *ssa.reads))
         before = next(one for one in blobs if one.name == blob)
         if self._steps is not None:
-            number = len(self._made)
-            writer = next((at for at in reversed(range(number)) if blob in self._made[at].outputs), None)
+            number = len(self._backward)
+            writer = next((at for at in reversed(range(number)) if blob in self._backward[at].outputs), None)
             if writer is not None:
                 self._replaced[number] = self._replaced.get(writer, writer)
-            self._made.append(put)
+            self._backward.append(put)
             self._happened.append(
                 ChangedByHand(blob=blob, version=before.version + 1, operators=[put], position=number)
             )
             self._halves = None
-            self._run_made(None)
+            self._run_backward_op(None)
             return
         joining = [put]
         if blob in self._run.now:  # else a branch that was not taken writes it
@@ -341,7 +342,7 @@ class NetPass:
     @property
     def _taken(self) -> set[str]:
         """The names of all blobs."""
-        return {blob for op in (*self._ops, *self._made) for blob in (*op.inputs, *op.outputs)} | self._blobs.keys()
+        return {blob for op in (*self._ops, *self._backward) for blob in (*op.inputs, *op.outputs)} | self._blobs.keys()
 
     def _begin(self) -> None:
         """The backward pass begins.
@@ -367,7 +368,7 @@ class NetPass:
                 fit.check(position, self._run.values)
         except GradvizError as error:
             self._fail(error)
-        if not self._made:
+        if not self._backward:
             self._look_ahead()
 
     def _look_ahead(self) -> None:
@@ -387,9 +388,9 @@ class NetPass:
     def _happen(self) -> None:
         """What was to come happens: operators join, and are called as they are from now on."""
         for event in self._coming:
-            made = outermost_operators(event)
-            self._places += range(len(self._made), len(self._made) + len(made))
-            self._made += made
+            operators = outermost_operators(event)
+            self._places += range(len(self._backward), len(self._backward) + len(operators))
+            self._backward += operators
             if isinstance(event, Accumulated) and not event.path and event.renames:
                 self._rename(event)
             if isinstance(event, Seeded) and event.operator is None and not event.path:
@@ -402,11 +403,11 @@ class NetPass:
         is_inside = False
         for one, reads in steps_renamed(event.renames):
             number = self._places[one.position]
-            self._made[number] = renamed(self._made[number], one, reads=reads)
-            is_inside |= self._made[number].type in NETS and number < self._gone_back
+            self._backward[number] = renamed(self._backward[number], one, reads=reads)
+            is_inside |= self._backward[number].type in NETS and number < self._gone_back
             for other in [other for other, of in self._replaced.items() if of == number]:
-                if one.old in self._made[other].outputs:
-                    self._made[other] = renamed(self._made[other], replace(one, slot=0), reads=False)
+                if one.old in self._backward[other].outputs:
+                    self._backward[other] = renamed(self._backward[other], replace(one, slot=0), reads=False)
         self._renumber()
         self._run.rename(self._nets, is_inside=is_inside)
         self._events = LiveEvents()
@@ -415,10 +416,10 @@ class NetPass:
         """Number what has joined anew: operators are others now, or read or write other names."""
         self._program, self._versions, self._halves, self._events = [], {}, None, LiveEvents()
 
-    def _run_made(self, device: Device | None) -> None:
+    def _run_backward_op(self, device: Device | None) -> None:
         """Run the next gradient operator."""
         number = self._gone_back
-        op = on_device(self._made[number], device)
+        op = on_device(self._backward[number], device)
         # Two gradients of one blob have one name until an accumulation tells them apart.
         own = [name if op.outputs.index(name) == slot else f"{name}_{slot}" for slot, name in enumerate(op.outputs)]
         fit = self._fit()
@@ -426,22 +427,22 @@ class NetPass:
             done = self._run.run(replace(op, outputs=own), self._nets, self._blobs, fit.check)
         except GradvizError as error:
             raise fit.blamed(error) from error
-        if op is not self._made[number]:
-            self._made[number] = op
+        if op is not self._backward[number]:
+            self._backward[number] = op
             self._renumber()
         self._happened.append(done)
         self._gone_back += 1
 
     def _fit(self) -> Fit:
-        """The gradients so far, to be held against their blobs."""
-        return Fit(self._told.of_pass, self._nets)
+        """The gradients so far, to be compared with their blobs."""
+        return Fit(self._current_events.of_pass, self._nets)
 
     def _fail(self, error: GradvizError) -> None:
-        self._happened.append(stopped(error, self._told.of_pass))
+        self._happened.append(stopped(error, self._current_events.of_pass))
         self._is_over = True
 
     @property
-    def _told(self) -> LiveEvents:
+    def _current_events(self) -> LiveEvents:
         """The events so far."""
         self._events.go_on(self._happened, self._numbered, len(self._ops))
         return self._events
@@ -450,14 +451,14 @@ class NetPass:
     def _nets(self) -> NetHalves:
         """What has joined, with the nets nested in it."""
         if self._halves is None:
-            events = self._told.of_pass
-            self._halves = nets_of(self._ops[: self._joined], self._made, events, [*self._numbered])
+            events = self._current_events.of_pass
+            self._halves = nets_of(self._ops[: self._joined], self._backward, events, [*self._numbered])
         return self._halves
 
     @property
     def _numbered(self) -> list[Ssa[BlobVersion]]:
         """The operators that have joined, with their versions."""
-        for op in [*self._ops[: self._joined], *self._made][len(self._program) :]:
+        for op in [*self._ops[: self._joined], *self._backward][len(self._program) :]:
             self._program.append(numbered(op, self._versions))
         return self._program
 
@@ -465,7 +466,7 @@ class NetPass:
         """What happened so far."""
         nets, runs, net = self._nets, self._run.notes.runs, NetDef(self._net.name)
         net.ops = self._ops.copy()
-        operators, events = (*self._ops, *self._made), tuple(self._told.events)
+        operators, events = (*self._ops, *self._backward), tuple(self._current_events.events)
         ys, values = [] if self._ys is None else self._ys, self._run.values.copy()
         return Journal("live", net, ys, operators, events, values, self._summary, lambda _: nets, self._skip, runs=runs)
 

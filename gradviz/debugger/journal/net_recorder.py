@@ -212,7 +212,7 @@ def _run(
 ) -> GradvizError | None:
     """Run `operators`, all of those of `nets`, on the blobs of `workspace`.
 
-    Each gradient is held against its blob when it is there. Returns what keeps them from being run at all, if anything
+    Each gradient is compared with its blob when it is there. Returns what keeps them from being run at all, if anything
     does.
     """
     blobs = _blobs(workspace)

@@ -62,7 +62,7 @@ class OfJournal(Generic[T]):
 
 
 class Recording:
-    """What an engine did, in order, and the value of every blob version. Immutable once made.
+    """What an engine did, in order, and the value of every blob version. Immutable.
 
     Attributes:
         store: keeps the values within a budget; None: they are kept by references.

@@ -1,4 +1,4 @@
-"""Events that are made of notes when they are looked at: those of a program that ran."""
+"""The events of a program that ran, built from its notes when they are looked at."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...runtime.notes import ENTERED, FAILED, LEFT, NOWHERE, RAN, Notes, Planned
 from .timeline import Indices, Timeline
 
 AT_ONCE = 4096
-"""Events that are made one after the other."""
+"""Events that are built at once."""
 
 
 class Place(NamedTuple):
@@ -77,9 +77,9 @@ class RunEvents(Sequence[Event]):
         if start < whole:
             yield from self._generation[start : min(end, whole)]
         for begin in range(max(start, whole), end, AT_ONCE):
-            yield from self._made(slice(begin, min(begin + AT_ONCE, end)))
+            yield from self._events_of(slice(begin, min(begin + AT_ONCE, end)))
 
-    def _made(self, events: slice) -> Iterator[Event]:
+    def _events_of(self, events: slice) -> Iterator[Event]:
         timeline, noted, places = self._timeline, self._notes.noted, dict[int, Place]()
         codes, inside, ran = timeline.codes[events], timeline.runs[events.start : events.stop + 1], self._ran[events]
         run_of = np.where(codes == LEFT, inside[:-1], inside[1:])
@@ -107,8 +107,8 @@ class RunEvents(Sequence[Event]):
             assert notes.net is not None
             return Place((), (), notes.net.program, notes.steps)
         half, around, iteration, steps = notes.noted[run][:4]
-        known = places.get(around)
-        path = notes.runs.path(around) if known is None else known.path
+        enclosing = places.get(around)
+        path = notes.runs.path(around) if enclosing is None else enclosing.path
         return Place((*path, half.element(iteration)), path, half.program, steps)
 
     @cached_property

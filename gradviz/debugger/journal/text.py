@@ -136,11 +136,11 @@ class NetText:
 
     def since(self, at: int) -> list[Reading]:
         """The backward statements that came with the event at position `at`, as they read then."""
-        return [statement.at(at) for statement in self.made(at)]
+        return [statement.at(at) for statement in self.new_statements(at)]
 
-    def made(self, at: int) -> list[Statement]:
+    def new_statements(self, at: int) -> list[Statement]:
         """The backward statements that came with the event at position `at`."""
-        first = last = bisect_left(self.backward, at, key=_made)
+        first = last = bisect_left(self.backward, at, key=lambda one: one.made)
         while last < len(self.backward) and self.backward[last].made == at:
             last += 1
         return self.backward[first:last]
@@ -276,10 +276,6 @@ class NetText:
             for version, writing in enumerate(self.writings[name]):
                 if writing.version != version:
                     writing.rename(name, version, at)
-
-
-def _made(statement: Statement) -> int:
-    return statement.made
 
 
 def _written(writing: Writing) -> int:

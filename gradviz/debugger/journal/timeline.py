@@ -139,8 +139,8 @@ class Timeline:
         While a pass goes on they are those in which nothing but running happens: of others the pass is generated.
         """
         entries, ends = self.entries, self.other[self.entries]
-        made = np.cumsum(~_RUNNING[self.codes])
-        is_run = self._left[ends] & (made[ends] == made[entries])
+        generated = np.cumsum(~_RUNNING[self.codes])
+        is_run = self._left[ends] & (generated[ends] == generated[entries])
         found: Indices = entries[is_run | (entries > self._whole)]
         return found
 

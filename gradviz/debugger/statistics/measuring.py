@@ -209,7 +209,7 @@ def _measured(arrays: Sequence[Array], preview: tuple[int, int], *, are_short: b
 
 
 def _without_numbers(array: Array) -> Value:
-    """What is known of an array of this shape, dtype and device before it is measured."""
+    """The statistics of an array of this shape, dtype and device that none of its elements has gone into yet."""
     rows, columns = rows_and_columns(array.shape)
     return Value(
         shape=list(array.shape), dtype=str(array.dtype), device=str(device_of(array)), size=array.size, min=None,
@@ -295,7 +295,7 @@ ENLARGED = 2.0**512
 
 
 class Moments(NamedTuple):
-    """What is known of each row of a table; each (rows,), where the table lies.
+    """The statistics of each row of a table; each (rows,), where the table lies.
 
     Attributes:
         low, high: of its finite elements; infinity and minus infinity where there are none.
@@ -431,10 +431,10 @@ def histograms(table: Array, least: Array, most: Array) -> list[list[int]]:
         For each row its counts; none where all are equal, or so far apart that their difference is infinite.
     """
     span = most - least
-    known = np.isfinite(span) & (span > 0)
-    if not known.any():
-        return [[] for _ in known]
-    start, span = np.where(known, least, 0.0), np.where(known, span, np.inf)
+    has_bins = np.isfinite(span) & (span > 0)
+    if not has_bins.any():
+        return [[] for _ in has_bins]
+    start, span = np.where(has_bins, least, 0.0), np.where(has_bins, span, np.inf)
     # A power of two, which is exact: the inverse of a subnormal span is infinite.
     larger = np.where(span < 1 / ENLARGED, ENLARGED, 1.0)
     scale, is_any_larger = BINS / (span * larger), bool((larger > 1).any())
@@ -454,7 +454,7 @@ def histograms(table: Array, least: Array, most: Array) -> list[list[int]]:
         counted = bins.reshape(-1) if is_whole else bins[finite]
         counts[at] += np.bincount(counted, minlength=rows * (BINS + 1)).reshape(rows, BINS + 1)
     counts[:, BINS - 1] += counts[:, BINS]  # the greatest element lies on the edge of the last bin
-    return [row[:BINS] if is_known else [] for row, is_known in zip(counts.tolist(), known.tolist(), strict=True)]
+    return [row[:BINS] if has_any else [] for row, has_any in zip(counts.tolist(), has_bins.tolist(), strict=True)]
 
 
 def _blocks(table: Array) -> Iterator[tuple[slice, Array]]:

@@ -124,8 +124,8 @@ def compare(parts: Sequence[Array], total: Vector) -> Compared:
 
 
 def _where(is_there: Array | bool, numbers: Array) -> list[float | None]:
-    known = np.broadcast_to(is_there, numbers.shape).tolist()
-    return [number if is_known else None for number, is_known in zip(numbers.tolist(), known, strict=True)]
+    mask = np.broadcast_to(is_there, numbers.shape).tolist()
+    return [number if is_one else None for number, is_one in zip(numbers.tolist(), mask, strict=True)]
 
 
 def _against(parts: Sequence[Array], total: Vector) -> Array:

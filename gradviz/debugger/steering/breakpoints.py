@@ -113,9 +113,9 @@ class Breakpoint:
         found = () if self._occurrences is None else self._occurrences.positions
         return tuple(found)[self.entry.ignore :][self.entry.every - 1 :: self.entry.every]
 
-    def told(self, position: int) -> str:
+    def text_at(self, position: int) -> str:
         """What its condition asks about, as it is at a hit; empty where it has none."""
-        return "" if self._occurrences is None else self._occurrences.told(position)
+        return "" if self._occurrences is None else self._occurrences.text_at(position)
 
     @cached_property
     def messages(self) -> list[tuple[int, str]]:
@@ -172,9 +172,9 @@ class Breakpoints(MarkedList[Breakpoint, BreakpointEntry]):
             finder.find(entry.on)
         if entry.log is not None:
             Message(entry.log, finder)
-        return self.append(self.made(replace(entry, id=1 + max((one.id for one in self), default=0))))
+        return self.append(self.new_mark(replace(entry, id=1 + max((one.id for one in self), default=0))))
 
-    def made(self, entry: BreakpointEntry) -> Breakpoint:
+    def new_mark(self, entry: BreakpointEntry) -> Breakpoint:
         """The breakpoint that an entry describes."""
         return Breakpoint(entry, self._finder(), self)
 
@@ -183,10 +183,10 @@ class Breakpoints(MarkedList[Breakpoint, BreakpointEntry]):
         state = mark.problem or ("enabled" if mark.enabled else "disabled")
         return str(mark.id), mark.description, str(len(mark.hits)), str(next(iter(mark.hits), "none")), state
 
-    def kept(self, entry: BreakpointEntry) -> Breakpoint | None:
+    def existing_mark(self, entry: BreakpointEntry) -> Breakpoint | None:
         """The breakpoint of the same id and texts; it is enabled where the entry is."""
-        known = next((one for one in self if one.id == entry.id), None)
-        if known is None or replace(known.entry, enabled=entry.enabled) != entry:
+        mark = next((one for one in self if one.id == entry.id), None)
+        if mark is None or replace(mark.entry, enabled=entry.enabled) != entry:
             return None
-        known.entry = entry
-        return known
+        mark.entry = entry
+        return mark

@@ -11,26 +11,26 @@ from ...operators.scopes import ScopeStack
 from ..document import Value
 from ..journal import NOWHERE, Indices
 from ..statistics import Columns, columns, of_stack
-from ..telling import Known, measure
+from ..telling import RecordedValue, measure
 from .conditions import FIELDS, Column, Result, column_of
 
 
 class Entries:
-    """Values in an order of their own; a column is made of them when it is asked for.
+    """Values in an order of their own, with a column for each field that is asked for.
 
     Args:
         found: values; None: not computed.
         runs: of each the run of a nested net that it is in, whose numbers are short; else `NOWHERE`.
     """
 
-    def __init__(self, found: Sequence[Known | None], runs: Indices) -> None:
+    def __init__(self, found: Sequence[RecordedValue | None], runs: Indices) -> None:
         self._found = found
         self._runs = runs
-        self.known = np.array([one is not None for one in found], bool)
+        self.has_value = np.array([one is not None for one in found], bool)
         self._columns: dict[str, Column] = {}
 
     def value(self, place: int) -> Value:
-        """All that is known of one that was computed."""
+        """The statistics of one that was computed."""
         entry = self._found[place]
         assert entry is not None
         return entry if isinstance(entry, Value) else measure(entry, is_short=bool(self._runs[place] != NOWHERE))
@@ -50,9 +50,9 @@ class Entries:
         column = Column(np.full(len(self._found), np.nan), np.zeros(len(self._found), bool))
         for places, which, measured in self._measured:
             column.values[places] = measured.of(attribute)[which]
-            column.known[places] = measured.has(attribute)[which]
+            column.has_value[places] = measured.has(attribute)[which]
         if attribute in ("nan", "inf", "zero"):
-            column.values[self._stacks], column.known[self._stacks] = 0, True
+            column.values[self._stacks], column.has_value[self._stacks] = 0, True
         return column
 
     @cached_property
@@ -63,7 +63,7 @@ class Entries:
     def _measured(self) -> list[tuple[Indices, Indices, Columns]]:
         """The places of arrays around all nested nets, and of those in runs; and what is measured of them: of each
         place which of the arrays there, since loops hand the same one on and it is measured once."""
-        is_array = self.known.copy()
+        is_array = self.has_value.copy()
         is_array[self._stacks] = False
         parts: list[tuple[Indices, Indices, Columns]] = []
         for are_short in (False, True):

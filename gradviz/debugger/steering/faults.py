@@ -14,7 +14,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 FEED = "Feed the net's inputs and give the workspace: gradviz.debug(net, ys, workspace=ws)."
 """The way out where a program was never run."""
 
-MOST_KNOWN = 8
+MOST_NAMES = 8
 """Names that an error lists."""
 
 
@@ -49,13 +49,13 @@ def consistent(method: Method) -> Method:
     return cast(Method, call)
 
 
-def unknown(what: str, word: object, known: Iterable[str], ways_out: Sequence[str] = ()) -> CursorError:
-    """The recording has no `what` that is called `word`; the `known` ones that are called alike are offered."""
-    text, names = str(word), list(dict.fromkeys(known))
+def unknown(what: str, word: object, candidates: Iterable[str], ways_out: Sequence[str] = ()) -> CursorError:
+    """The recording has no `what` that is called `word`; the `candidates` that are called alike are offered."""
+    text, names = str(word), list(dict.fromkeys(candidates))
     offered = meant(text, names, 3)
     if not offered and names:
-        more = f" and {len(names) - MOST_KNOWN} more" if len(names) > MOST_KNOWN else ""
-        offered = [f"There are {', '.join(names[:MOST_KNOWN])}{more}."]
+        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+        offered = [f"There are {', '.join(names[:MOST_NAMES])}{more}."]
     return CursorError(
         f"The recording has no {what} {shorten(text)}.",
         kind="not_found",

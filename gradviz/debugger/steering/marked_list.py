@@ -24,10 +24,10 @@ M = TypeVar("M", bound=Mark)
 
 
 class MarkedList(Sequence[M], Generic[M, E]):
-    """Marks in the order in which they were set, each made of an entry as a document has it.
+    """Marks in the order in which they were set, each with an entry as a document has it.
 
     Args:
-        finder: reads the texts of marks; to make one takes a while, which a list without marks does without.
+        finder: gives what reads the texts of marks; it takes a while to build, which a list without marks saves.
         changed: is called after each change.
     """
 
@@ -39,17 +39,17 @@ class MarkedList(Sequence[M], Generic[M, E]):
     def __init__(self, finder: Callable[[], Finder], changed: Callable[[], None], entries: Iterable[E] = ()) -> None:
         self._finder = finder
         self.changed = changed
-        self._list = [self.made(entry) for entry in entries]
+        self._list = [self.new_mark(entry) for entry in entries]
 
     @abstractmethod
-    def made(self, entry: E) -> M:
+    def new_mark(self, entry: E) -> M:
         """The mark that an entry describes."""
 
     @abstractmethod
     def cells(self, mark: M) -> tuple[str, ...]:
         """What a table says of a mark."""
 
-    def kept(self, entry: E) -> M | None:
+    def existing_mark(self, entry: E) -> M | None:
         """The mark of the list that goes on under `entry`; None: there is none."""
         return next((one for one in self if one.entry == entry), None)
 
@@ -62,7 +62,7 @@ class MarkedList(Sequence[M], Generic[M, E]):
     def entries(self, entries: Sequence[E]) -> None:
         if list(entries) == self.entries:
             return
-        self._list[:] = [self.kept(entry) or self.made(entry) for entry in entries]
+        self._list[:] = [self.existing_mark(entry) or self.new_mark(entry) for entry in entries]
         self.changed()
 
     def append(self, mark: M) -> M:

@@ -33,25 +33,25 @@ class Occurrences:
     """Where something happens, found when it is asked for.
 
     Args:
-        rows: all, or those behind which its condition `held` already.
+        rows: all, or those that came since its condition was evaluated.
         targets: the positions among which it is; None: it is anywhere.
         condition: None where a target alone is meant.
-        held: the positions before these rows at which the condition held, of which it is not told what it found.
+        earlier_matches: the positions before these rows at which the condition holds; of them there are no rows.
     """
 
     def __init__(
-        self, rows: Rows, targets: Sequence[int] | None, condition: Node | None, held: Iterable[int] = ()
+        self, rows: Rows, targets: Sequence[int] | None, condition: Node | None, earlier_matches: Iterable[int] = ()
     ) -> None:
         self._rows = rows
         self._targets = targets
         self._asked = [] if condition is None else list(mentioned(condition))
         self._condition = condition
-        self._held = held
+        self._earlier_matches = earlier_matches
 
     @cached_property
-    def held(self) -> Sequence[int]:
+    def matches(self) -> Sequence[int]:
         """The positions at which its condition holds, wherever that is."""
-        return [*self._held, *self._row_at]
+        return [*self._earlier_matches, *self._row_at]
 
     @cached_property
     def _row_at(self) -> Mapping[int, int]:
@@ -60,7 +60,7 @@ class Occurrences:
         if self._condition is None:
             return {}
         column = evaluate(self._condition, rows)
-        numbers = np.flatnonzero(np.broadcast_to(column.values & column.known, rows.positions.shape))
+        numbers = np.flatnonzero(np.broadcast_to(column.values & column.has_value, rows.positions.shape))
         positions, first = np.unique(rows.positions[numbers], return_index=True)
         return dict(zip(positions.tolist(), numbers[first].tolist(), strict=True))
 
@@ -80,7 +80,7 @@ class Occurrences:
         if self._condition is None:
             return tuple(self._targets or ())
         among = self._among
-        return tuple(self.held) if among is None else tuple(sorted({*among} & {*self.held}))
+        return tuple(self.matches) if among is None else tuple(sorted({*among} & {*self.matches}))
 
     def row_at(self, position: int) -> int:
         """The row of an event that an occurrence is about, else its first one."""
@@ -98,25 +98,25 @@ class Occurrences:
         if field.thing in ("event", "op") or field.attribute in ("", "name", "version"):
             return None
         if field.thing == "x":
-            return bool(self._rows.column("x", field.attribute).known.any())
+            return bool(self._rows.column("x", field.attribute).has_value.any())
         return self._rows.has_values
 
-    def told(self, position: int) -> str:
-        """What the condition asks about is there, as text: ``norm of h_grad@0 = 12.5``."""
+    def text_at(self, position: int) -> str:
+        """What the condition asks about, as it is at a position: ``norm of h_grad@0 = 12.5``."""
         rows = np.array([self.row_at(position)])
 
         def field(thing: str, attribute: str) -> str:
             return shown(self._rows.column(thing, attribute, rows).at(0))
 
-        told = []
+        texts = []
         for thing, attribute in dict.fromkeys((one.thing, one.attribute) for one in self._asked):
             name = "inputs" if thing == "inputs" else field(thing, "")
-            told.append(f"{attribute} of {name} = {field(thing, attribute)}" if attribute else name)
-        return ", ".join(told)
+            texts.append(f"{attribute} of {name} = {field(thing, attribute)}" if attribute else name)
+        return ", ".join(texts)
 
 
 class Finder:
-    """Reads texts and finds their occurrences; what was found is kept.
+    """Reads texts and finds their occurrences, those of each text once.
 
     Attributes:
         rows: what each event writes.
@@ -124,22 +124,26 @@ class Finder:
 
     Args:
         recent: the rows of events that came since; None: all are new.
-        held: where the conditions of texts held before these.
+        earlier_matches: where the conditions of texts hold before these.
     """
 
     def __init__(
-        self, rows: Rows, targets: Targets, recent: Rows | None = None, held: Mapping[str, Iterable[int]] | None = None
+        self,
+        rows: Rows,
+        targets: Targets,
+        recent: Rows | None = None,
+        earlier_matches: Mapping[str, Iterable[int]] | None = None,
     ) -> None:
         self.rows = rows
         self.targets = targets
         self._recent = recent
-        self._held = held or {}
-        self._known: dict[str, Occurrences] = {}
+        self._earlier_matches = earlier_matches or {}
+        self._occurrences: dict[str, Occurrences] = {}
 
     @property
-    def held(self) -> Mapping[str, Iterable[int]]:
-        """Of each text whose condition was looked for where it held."""
-        return {text: one.held for text, one in self._known.items() if "held" in one.__dict__}
+    def matches(self) -> Mapping[str, Iterable[int]]:
+        """Of each text whose condition was evaluated the positions at which it holds."""
+        return {text: one.matches for text, one in self._occurrences.items() if "matches" in one.__dict__}
 
     def find(self, text: str) -> Occurrences:
         """Where what `text` names happens.
@@ -147,9 +151,9 @@ class Finder:
         Raises:
             ConditionError: it names nothing that the recording could have; ``not_found`` where it is well formed.
         """
-        if text not in self._known:
-            self._known[text] = self._read(text)
-        return self._known[text]
+        if text not in self._occurrences:
+            self._occurrences[text] = self._read(text)
+        return self._occurrences[text]
 
     def _read(self, text: str) -> Occurrences:
         named = self._named(_NEXT.sub("", text.strip()))
@@ -163,10 +167,10 @@ class Finder:
 
     def _where(self, text: str, condition: Node, targets: Sequence[int] | None = None) -> Occurrences:
         """Where the condition of a text holds; what it says of blobs by name is about all rows."""
-        is_recent = text in self._held and all(field.blob is None for field in mentioned(condition))
+        is_recent = text in self._earlier_matches and all(field.blob is None for field in mentioned(condition))
         if self._recent is None or not is_recent:
             return Occurrences(self.rows, targets, condition)
-        return Occurrences(self._recent, targets, condition, self._held[text])
+        return Occurrences(self._recent, targets, condition, self._earlier_matches[text])
 
     def _named(self, word: str) -> Occurrences | None:
         """The occurrences of a target or a phrase; None: it is neither."""

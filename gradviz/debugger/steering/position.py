@@ -35,20 +35,20 @@ class Placed:
     """A recording, and where one is in it.
 
     Args:
-        trace: the trace document; None: made of the recording when it is needed.
-        recording: what it was made of; None for a document read from a file, which has statistics but no arrays.
-        told: what the details of such a document describe, where they have been read, see `SavedEvents`.
+        trace: the trace document; None: that of the recording, written when it is needed.
+        recording: what it describes; None for a document read from a file, which has statistics but no arrays.
+        detail_events: those that the details of such a document describe, where they have been read, see `SavedEvents`.
     """
 
     def __init__(
-        self, trace: Trace | None, recording: Recording | None = None, told: Sequence[Event] | None = None
+        self, trace: Trace | None, recording: Recording | None = None, detail_events: Sequence[Event] | None = None
     ) -> None:
         self._recording = recording
-        self._told = told
+        self._detail_events = detail_events
         if trace is not None:
             self._trace = trace
         elif recording is not None and recording.store is not None:
-            # Its numbers are read while what they are made of can still be had: files may be lost later on.
+            # Its statistics are measured while the values are still there: files may be lost later on.
             self._trace = self._described(recording)
         self._position = 0
         self._observers: list[Callable[[Any], None]] = []
@@ -88,17 +88,17 @@ class Placed:
 
     @cached_property
     def _journal(self) -> Recording:
-        """What was recorded, or what a document tells of it."""
+        """What was recorded, or what a document says of it."""
         return self._recording or saved_recording(self._trace, self.events)
 
     @cached_property
-    def _known_values(self) -> DocumentValues:
+    def _recorded_values(self) -> DocumentValues:
         trace = self._measured
         return MeasuredValues(self._journal) if trace is None else DocumentValues(trace)
 
     @cached_property
     def _subjects(self) -> Subjects:
-        return Subjects(self._journal, Story(self._journal, self._journal.text), self._known_values)
+        return Subjects(self._journal, Story(self._journal, self._journal.text), self._recorded_values)
 
     @property
     def name(self) -> str:
@@ -123,7 +123,7 @@ class Placed:
         """Every event, first to last."""
         if self._recording is not None:
             return self._recording.events
-        return SavedEvents(self._trace, self._told)
+        return SavedEvents(self._trace, self._detail_events)
 
     def move_to(self, position: int) -> Event | None:
         """Move to `position`, or the end nearest to it, and tell the observers."""
@@ -174,24 +174,24 @@ class Log(list[tuple[int, str]]):
 class Marks(Placed):
     """Breakpoints, watches and the verbs that move to what they or a text mean."""
 
-    # The first event that came since, and of texts where their conditions held before.
-    _known: tuple[int, Mapping[str, Iterable[int]]] = 0, {}
+    # How many events there were in the recording before, and of texts where their conditions hold among these.
+    _earlier_matches: tuple[int, Mapping[str, Iterable[int]]] = 0, {}
 
     @cached_property
     @consistent
     def _finder(self) -> Finder:
-        journal, values = self._journal, self._known_values
+        journal, values = self._journal, self._recorded_values
         rows = Rows(journal, self._subjects, self._runs, values)
-        since, held = self._known
+        since, earlier_matches = self._earlier_matches
         recent = Rows(journal, self._subjects, self._runs, values, since) if since else None
-        return Finder(rows, Targets(journal, rows), recent, held)
+        return Finder(rows, Targets(journal, rows), recent, earlier_matches)
 
     def go_on(self, before: Self) -> None:
         """What was found in a recording that this one goes on with is looked for only in what came since."""
-        since, held = len(before), before._finder.held
+        since, matches = len(before), before._finder.matches
         assert self._recording is not None
         if self._recording.text is before._journal.text:
-            self._known = since, held
+            self._earlier_matches = since, matches
 
     @cached_property
     @consistent
@@ -210,7 +210,7 @@ class Marks(Placed):
 
     @property
     def _saved_marks(self) -> Marked:
-        """The marks that a document brings: that of a recording has none, and need not be made to know that."""
+        """The marks of a document that was read; that of a recording has none, and need not be written to say so."""
         saved = self._trace if self._recording is None else self._recording.saved
         return Marked() if saved is None else Marked(breakpoints=saved.breakpoints, watches=saved.watches)
 
@@ -300,7 +300,7 @@ class Marks(Placed):
         """Why `continue_` or `reverse_continue` ends at this position; None: it would not."""
         position = self._position
         if (one := self.stopping) is not None:
-            return Stop(position, "breakpoint", one, one.told(position))
+            return Stop(position, "breakpoint", one, one.text_at(position))
         if position in (0, len(self)):
             return Stop(position, "start" if position == 0 else "end")
         return None
@@ -334,7 +334,7 @@ class Marks(Placed):
 
     @consistent
     def latest(self, blob: str, position: int | None = None) -> tuple[str, Value] | None:
-        """The version of a blob that was computed last, and what is known of it; None: none was.
+        """The version of a blob that was computed last, and its statistics; None: none was.
 
         Args:
             position: by when; None: by this position.

@@ -33,7 +33,7 @@ from .runs import Runs
 
 Mask = NDArray[np.bool_]
 NAMING = ("", "name", "version")
-"""Fields of a blob that are known though nothing was computed."""
+"""Fields that a blob has though nothing was computed."""
 
 
 class Computed(NamedTuple):
@@ -166,7 +166,7 @@ class Rows:
         """The events that ran an operator and wrote elements of which there is such a count."""
         rows, entries = self._entries
         column = entries.column(count)
-        is_odd = column.known & (column.values > 0) & (self._numbers[rows] != NOWHERE)
+        is_odd = column.has_value & (column.values > 0) & (self._numbers[rows] != NOWHERE)
         return np.unique(self.events[rows[is_odd]])
 
     @consistent
@@ -177,8 +177,8 @@ class Rows:
             found = net.every(name)
             if found if not version else version in found:
                 return True
-        known = (f"{key[0]}@{key[1]}" for key in self._values.keys(None) if key[0] == name)
-        if any(blob in (one, name) for one in known):
+        versions = (f"{key[0]}@{key[1]}" for key in self._values.keys(None) if key[0] == name)
+        if any(blob in (one, name) for one in versions):
             return True
         return any(blob in (one, bare(one)) for one in self._given_and_written)
 
@@ -192,7 +192,7 @@ class Rows:
     @consistent
     def has_values(self) -> bool:
         """Whether anything was computed."""
-        return bool(self._entries[1].known.any())
+        return bool(self._entries[1].has_value.any())
 
     @consistent
     def computed(self, blob: str) -> Computed:
@@ -256,7 +256,9 @@ class Rows:
             rows = np.arange(len(self.events))
         if thing in ("x", "g"):
             column = self._naming(attribute, rows) if attribute in NAMING else self._whole("x", attribute).take(rows)
-            return column if thing == "x" else column._replace(known=column.known & self._are_gradients(rows, column))
+            if thing == "x":
+                return column
+            return column._replace(has_value=column.has_value & self._are_gradients(rows, column))
         return self._whole(thing, attribute).take(self.events[rows])
 
     def _whole(self, thing: str, attribute: str) -> Column:
@@ -282,13 +284,13 @@ class Rows:
         return _scattered(entries.column(attribute), rows, len(self.events))
 
     def _are_gradients(self, rows: Indices, column: Column) -> Mask:
-        """Of each row that a column knows whether its event is about a gradient."""
+        """Of each row in which a column has a value whether its event is about a gradient."""
         found = np.zeros(len(rows), bool)
-        is_known = np.broadcast_to(column.known, len(rows))
+        has_value = np.broadcast_to(column.has_value, len(rows))
         numbers = self._numbers[rows]
-        has_made = np.array([one.role != "forward" for one in self.runs.statements for _ in one.outputs], bool)
-        found[numbers != NOWHERE] = has_made[numbers[numbers != NOWHERE]]
-        for place in np.flatnonzero(is_known & (numbers == NOWHERE)).tolist():
+        is_gradient = np.array([one.role != "forward" for one in self.runs.statements for _ in one.outputs], bool)
+        found[numbers != NOWHERE] = is_gradient[numbers[numbers != NOWHERE]]
+        for place in np.flatnonzero(has_value & (numbers == NOWHERE)).tolist():
             number = int(self.events[rows[place]])
             found[place] = self._subjects.is_gradient(self._events[number], number + 1, self.subject(number))
         return found
@@ -370,12 +372,13 @@ class Rows:
         """Of each event the number of its operator, and the index of its forward operator; else `NOWHERE`."""
         runs, subjects = self.runs, self._subjects
         operators, forwards = (np.full(len(self._events), NOWHERE) for _ in range(2))
-        known = self._of(*OF_FORWARD)
-        forwards[known] = operators[known] = np.fromiter((self._events[at].index for at in known.tolist()), np.int64)
+        of_forward = self._of(*OF_FORWARD)
+        indices = np.fromiter((self._events[at].index for at in of_forward.tolist()), np.int64)
+        forwards[of_forward] = operators[of_forward] = indices
         is_other = np.arange(len(self._events)) >= self._since
-        for some in (known, runs.events, runs.passages):
+        for some in (of_forward, runs.events, runs.passages):
             is_other[some] = False
-        nested = [at for at in known.tolist() if self._events[at].path]
+        nested = [at for at in of_forward.tolist() if self._events[at].path]
         for number in [*np.flatnonzero(is_other).tolist(), *nested]:
             event, subject = self._events[number], self.subject(number)
             operator = subjects.operator(event, number + 1, subject)
@@ -401,11 +404,11 @@ class Rows:
         if not words:
             return column
         elsewhere = column.values + len(ran_on.words or ())
-        values = np.where(ran_on.known, ran_on.values, elsewhere).astype(np.int64)
-        return Column(values, ran_on.known | column.known, words)
+        values = np.where(ran_on.has_value, ran_on.values, elsewhere).astype(np.int64)
+        return Column(values, ran_on.has_value | column.has_value, words)
 
     def _of_inputs(self, attribute: str) -> Column:
-        """What is known of all that the operator of a `Ran` event reads."""
+        """A field of all that the operator of a `Ran` event reads, added up; no value where one of them has none."""
         runs, count, is_devices = self.runs, len(self.runs.events), attribute == "devices"
         keys = [[one.key for one in (*op.inputs, *(op.outputs if is_devices else ()))] for op in runs.statements]
         many = np.fromiter(map(len, keys), np.int64, len(keys))[runs.numbers]
@@ -413,17 +416,17 @@ class Rows:
         begins = np.cumsum([0, *map(len, keys)])[runs.numbers]
         which = np.repeat(begins - np.cumsum(many) + many, many) + np.arange(len(at))
         entries = Entries(self._values.each(frames, which, list(chain.from_iterable(keys))), frames)
-        found, is_there = entries.column("device" if is_devices else attribute), entries.known
-        values, is_known = (np.broadcast_to(one, at.shape)[is_there] for one in (found.values, found.known))
+        found, is_there = entries.column("device" if is_devices else attribute), entries.has_value
+        values, has_value = (np.broadcast_to(one, at.shape)[is_there] for one in (found.values, found.has_value))
         at = at[is_there]
         if is_devices:
             kinds = len(found.words or ()) or 1
             pairs = np.unique(at * kinds + values.astype(np.int64))
-            numbers, known = np.bincount(pairs // kinds, minlength=count), np.ones(count, bool)
+            numbers, is_complete = np.bincount(pairs // kinds, minlength=count), np.ones(count, bool)
         else:
-            numbers = np.bincount(at, weights=np.where(is_known, values, 0.0), minlength=count)
-            known = np.bincount(at, weights=~is_known, minlength=count) == 0
-        return _scattered(Column(numbers.astype(np.float64), known), runs.events, len(self._events))
+            numbers = np.bincount(at, weights=np.where(has_value, values, 0.0), minlength=count)
+            is_complete = np.bincount(at, weights=~has_value, minlength=count) == 0
+        return _scattered(Column(numbers.astype(np.float64), is_complete), runs.events, len(self._events))
 
 
 class RowsAt(NamedTuple):

@@ -23,12 +23,16 @@ from .places import path_of
 
 
 class SavedEvents(Sequence[Event]):
-    """Every event of `trace`, first to last. `told`: those that its details describe, where they have been read."""
+    """Every event of `trace`, first to last.
 
-    def __init__(self, trace: Trace, told: Sequence[Event] | None = None) -> None:
+    Args:
+        detail_events: those that its details describe, where they have been read.
+    """
+
+    def __init__(self, trace: Trace, detail_events: Sequence[Event] | None = None) -> None:
         self._trace = trace
-        self._told = told
-        self._made: dict[int, Event] = {}
+        self._detail_events = detail_events
+        self._events: dict[int, Event] = {}
 
     def __len__(self) -> int:
         return len(self._trace.events)
@@ -41,9 +45,9 @@ class SavedEvents(Sequence[Event]):
         if isinstance(index, slice):
             return tuple(self[number] for number in range(*index.indices(len(self))))
         number = range(len(self))[index]
-        if number not in self._made:
-            self._made[number] = self._read(number)
-        return self._made[number]
+        if number not in self._events:
+            self._events[number] = self._read(number)
+        return self._events[number]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
@@ -51,7 +55,7 @@ class SavedEvents(Sequence[Event]):
     def _read(self, number: int) -> Event:
         """The event as it was recorded: what the document says once for all iterations of a loop is put back."""
         event = self._trace.events[number]
-        told = from_dict(described(event)) if self._told is None else self._told[number]
+        of_detail = from_dict(described(event)) if self._detail_events is None else self._detail_events[number]
         back: dict[str, Any] = {}
         if event.phase == "run" and event.kind != "Failed":
             back["path"] = self._path(number)
@@ -59,7 +63,7 @@ class SavedEvents(Sequence[Event]):
             back["seconds"] = event.seconds
         if event.phase == "run" and event.kind in ("EnteredSubnet", "LeftSubnet"):
             back["iteration"] = self._trace.frames[self._passed(number)].iteration
-        return replace(told, **back) if back else told
+        return replace(of_detail, **back) if back else of_detail
 
     def _passed(self, number: int) -> int:
         """The frame that an event enters or leaves."""
@@ -78,7 +82,7 @@ class SavedEvents(Sequence[Event]):
 
 
 def saved_recording(trace: Trace, events: Sequence[Event], ran: RanColumns | None = None) -> Recording:
-    """The recording that a document tells of, without values; `ran`: what ran behind the events, if anything did."""
+    """The recording that a document describes, without values; `ran`: what ran behind the events, if anything did."""
     outermost = [event for event in events if not event.path]
     net = NetDef.from_dict(trace.net)
     # Of an operator with nested nets, its event also lists what it may leave as it was.

@@ -87,11 +87,11 @@ class Watch:
         if self._node is None:
             return []
         positions = self._rows.computed_at(field.blob for field in mentioned(self._node) if field.blob is not None)
-        told: list[tuple[int, Result]] = []
+        changes: list[tuple[int, Result]] = []
         for position, value in zip(positions, self._at(positions), strict=True):
-            if value is not None and not (told and told[-1][1] == value):
-                told.append((position, value))
-        return told
+            if value is not None and not (changes and changes[-1][1] == value):
+                changes.append((position, value))
+        return changes
 
     def near(self, position: int, most: int) -> list[tuple[int, str]]:
         """Of its history what counts at a position and what is around that, at most so many, as a person reads it."""
@@ -114,13 +114,13 @@ class Watch:
         """The same at a position."""
         if self.problem:
             return self.problem
-        known = shown(self.at(position))
-        found = None if self._blob is None else self._rows.latest(self._blob, position)
-        if found is None:
-            return known
-        version, value = found
+        text = shown(self.at(position))
+        latest = None if self._blob is None else self._rows.latest(self._blob, position)
+        if latest is None:
+            return text
+        version, value = latest
         shape = "×".join(map(str, value.shape))
-        return f"{known} ({version}, {value.dtype}{' ' + shape if shape else ''}{'' if value.size == 1 else ', norm'})"
+        return f"{text} ({version}, {value.dtype}{' ' + shape if shape else ''}{'' if value.size == 1 else ', norm'})"
 
     def remove(self) -> None:
         """Take it out of its session."""
@@ -159,9 +159,9 @@ class Watches(MarkedList[Watch, str]):
             ConditionError: it is malformed, or about what the recording does not have.
         """
         self._finder().watched(on)
-        return self.kept(on) or self.append(self.made(on))
+        return self.existing_mark(on) or self.append(self.new_mark(on))
 
-    def made(self, entry: str) -> Watch:
+    def new_mark(self, entry: str) -> Watch:
         """The watch of an expression."""
         return Watch(entry, self._finder(), self)
 

@@ -128,7 +128,7 @@ class Passage(NamedTuple):
 
     Attributes:
         line: what runs it.
-        values: what is known of the values.
+        values: the statistics of the recorded values.
     """
 
     recording: Recording

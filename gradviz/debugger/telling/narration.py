@@ -62,7 +62,8 @@ def played(event: Played, line: Reading, deepest: Named | None, *, goes: bool) -
         deepest: of what a function with a rank read, that of the greatest rank; None: it read leaves alone.
         goes: whether the pass runs as it goes.
     """
-    known = lookup(event.op.type)
+    operator_type = lookup(event.op.type)
+    formula = operator_type.formula if operator_type else ""
     nets = [f"{argument} {code(net.name)}" for argument, net in nested_nets(line.op).items()]
     where = line.statement.code
     number = event.index if where is None else f"{event.index} ({where})"
@@ -70,7 +71,7 @@ def played(event: Played, line: Reading, deepest: Named | None, *, goes: bool) -
     if goes:
         said = [_called(event, line.statement.scopes)]
     said += [(say.CALL_OVER, line.op.type, listed(nets))] if nets else [(say.CALL, line.text)]
-    said += [(say.FORMULA, known.formula)] if known and known.formula else []
+    said += [(say.FORMULA, formula)] if formula else []
     said += [(say.STOP,)]
     if not goes:
         return said + _overwrites(event)
@@ -166,11 +167,12 @@ def skipped(line: Reading, *, goes: bool) -> Sentences:
 
 
 def rule_applied(line: Reading, new: Sequence[Reading]) -> Sentences:
-    known = lookup(line.op.type)
+    operator_type = lookup(line.op.type)
+    derivative = operator_type.derivative if operator_type else ""
     operators = coded(one.text for one in new if one.role != "passed")
     said: Sentences = []
     if operators:
-        because: Sentences = [(say.DERIVATIVE, known.derivative)] if known and known.derivative else []
+        because: Sentences = [(say.DERIVATIVE, derivative)] if derivative else []
         said = [(say.RULE, line.name, operators), *because, (say.STOP,)]
     passed = [one for one in new if one.role == "passed"]
     said += [(say.RULE_PASSES, line.name, coded(one.inputs), coded(one.outputs)) for one in passed]
@@ -214,7 +216,7 @@ def input_checked(event: InputChecked, line: Reading, gradient_line: Reading, ne
         hold = "still holds" if len(forward) == 1 else "still hold"
         parts.append((say.STILL_HOLDS, listed(forward), hold, line.name))
     parts += [_overwritten(net, checked) for checked in read if checked.name != checked.blob]
-    parts += [(say.MADE_BEFORE, checked.name) for checked in of("rule")]
+    parts += [(say.FROM_THE_RULE, checked.name) for checked in of("rule")]
     if not parts:
         return [(say.READS_NOTHING, type)]
     also = [one for part in parts[1:] for one in ((say.AND_ALSO,), part)]
@@ -225,8 +227,8 @@ def _overwritten(net: NetText, checked: Checked) -> Sentence:
     """Which operator overwrote a forward blob version."""
     blob = f"{checked.blob}@{checked.version}"
     statement = net.version(checked.blob, (checked.version or 0) + 1).statement
-    is_known = statement is not None and statement.role == "forward"
-    return (say.OVERWRITTEN_BY, blob, statement.name) if statement and is_known else (say.OVERWRITTEN, blob)
+    is_forward = statement is not None and statement.role == "forward"
+    return (say.OVERWRITTEN_BY, blob, statement.name) if statement and is_forward else (say.OVERWRITTEN, blob)
 
 
 def generator_added(event: GeneratorAdded, gradient: Named, readers: Sequence[str]) -> Sentences:
@@ -265,7 +267,7 @@ def accumulated(
     if isinstance(event.gradient, GradientSlice):
         said.append((say.ARE_SPARSE, coded(one.outputs[0] for one in new)))
     else:
-        said += [(say.SOME_MADE_DENSE,)] if len(new) > 1 else []
+        said += [(say.SOME_TO_DENSE,)] if len(new) > 1 else []
         said.append((say.ADDED_HERE, *_sum(new)))
     pairs = [f"the former {code(old)} became {code(name)}" for old, name in renamed]
     if pairs:
@@ -282,7 +284,7 @@ def added(event: Accumulated, new: Sequence[Reading], readers: Sequence[str]) ->
     if len(parts_of(event.gradient)) == 2:
         return [arrive, (say.BOTH_SPARSE, coded(one.outputs[0] for one in new))]
     by_now: Sentence = (say.SUM_BY_NOW, event.so_far) if event.so_far and event.so_far > 2 else (say.STOP,)
-    return [arrive, (say.ONE_MADE_DENSE if len(new) > 1 else say.ADDED, *_sum(new)), by_now]
+    return [arrive, (say.ONE_TO_DENSE if len(new) > 1 else say.ADDED, *_sum(new)), by_now]
 
 
 def _sum(new: Sequence[Reading]) -> tuple[object, str]:
@@ -434,6 +436,6 @@ def sentence(obstacle: Obstacle | GradvizError) -> str:
     return " ".join([obstacle.message, *obstacle.ways_out])
 
 
-def reminder(obstacle: Obstacle | GradvizError | None, *, is_told: bool) -> str:
+def reminder(obstacle: Obstacle | GradvizError | None, *, is_narrated: bool) -> str:
     """That the program is not run, and why, for where the narration does not say it; else empty."""
-    return "" if obstacle is None or is_told else f"Not run: {sentence(obstacle)}"
+    return "" if obstacle is None or is_narrated else f"Not run: {sentence(obstacle)}"

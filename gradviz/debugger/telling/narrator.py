@@ -49,7 +49,7 @@ class Narrator:
     """Tells the events of a recording, each by itself.
 
     Args:
-        values: what is known of the values; None: what is asked for is looked up, or measured.
+        values: the statistics of the recorded values; None: those that are asked for are looked up, or measured.
     """
 
     def __init__(self, recording: Recording, values: DocumentValues | None = None) -> None:

@@ -228,10 +228,10 @@ class _Part:
     def _ledgers(self) -> Iterator[Ledger]:
         """Those of the sums that are shown, in nested nets by the events here, but for the longest."""
         events, writer = self._recording.events, self._writer
-        made = {line.made for line in self._program.backward if line.role == "accumulation"}
-        made.update(at for at in self._positions if events[at - 1].path)
+        positions = {line.made for line in self._program.backward if line.role == "accumulation"}
+        positions.update(at for at in self._positions if events[at - 1].path)
         sums = []
-        for at in sorted(made):
+        for at in sorted(positions):
             event = events[at - 1]
             if isinstance(event, Accumulated) and writer.story.is_sum(event) and len(event.contributions) <= MOST_ADDED:
                 sums.append((sum_of(writer.story, event, at), event.path))
@@ -241,11 +241,11 @@ class _Part:
                 yield replace(found, frame=self._number(frame))
 
     def _outermost_values(self, lines: Sequence[Line]) -> dict[str, Value]:
-        """What is known of the blobs that lines read and write."""
+        """The statistics of the blobs that lines read and write."""
         blobs = dict.fromkeys(blob for line in lines for blob in (*line.inputs, *line.outputs))
         if self._recording.saved is not None:
-            known = self._recording.saved.values
-            return {blob: self._read(known[blob]) for blob in blobs if blob in known}
+            values = self._recording.saved.values
+            return {blob: self._read(values[blob]) for blob in blobs if blob in values}
         arrays = self._recording.values
         found = {blob: arrays[key] for blob in blobs if (key := key_of(blob)) in arrays}
         measured = self._measured(list(found.values()))
@@ -267,11 +267,11 @@ class _Part:
             run = recording.runs[old]
             net = nets[run.net.path]
             if saved is None:
-                known: list[Any] = [run.values.get(key_of(blob)) for blob in net.blobs]
+                values: list[Any] = [run.values.get(key_of(blob)) for blob in net.blobs]
             else:
-                known = [None if one is None else saved.arrays[one] for one in saved.frames[old].values]
+                values = [None if one is None else saved.arrays[one] for one in saved.frames[old].values]
             places = []
-            for one in known:
+            for one in values:
                 places.append(None if one is None else number.setdefault(id(one), len(found)))
                 if places[-1] == len(found):
                     found.append(one)
@@ -279,12 +279,12 @@ class _Part:
         return frames, list(map(self._read, found)) if saved is not None else self._measured(found)
 
     def _measured(self, arrays: Sequence[Array | ScopeStack]) -> list[Value]:
-        """Their statistics. Of a stack the workspace on top is known, where its run is here."""
+        """Their statistics; those of a stack name the run of the workspace on top, where that run is here."""
         measured = iter(all_statistics(one for one in arrays if not isinstance(one, ScopeStack)))
         return [self._stack(one) if isinstance(one, ScopeStack) else next(measured) for one in arrays]
 
     def _read(self, value: Value) -> Value:
-        """What a file says of a value; of a stack the workspace on top is known, where its run is here."""
+        """The statistics of a value of a file; those of a stack name the run of the workspace on top, as above."""
         saved = self._recording.saved
         if saved is None or value.stack is None:
             return value

@@ -126,7 +126,7 @@ class Story:
         """
         net = self._text.of(event)
         if event.so_far is None:
-            read = {writing.at(at).name: writing for new in net.made(at) for writing in new.inputs}
+            read = {writing.at(at).name: writing for new in net.new_statements(at) for writing in new.inputs}
             return [
                 Term(
                     [read.get(name) or net.latest(name, at) for name in parts_of(one.gradient)], producer(net, one), one
@@ -174,7 +174,7 @@ class Story:
     def total(self, event: Accumulated, at: int) -> list[Writing]:
         """What the sum of an accumulation consists of."""
         net = self._text.of(event)
-        return gradient_of(net, event.gradient, [blob for new in net.made(at) for blob in new.outputs], at)
+        return gradient_of(net, event.gradient, [blob for new in net.new_statements(at) for blob in new.outputs], at)
 
     def gradient(self, net: NetText, blob: Writing) -> Writing | None:
         """The gradient of a blob of a net as it is in the end, of a sparse one its values; None: it gets none."""
@@ -194,9 +194,9 @@ class Story:
     def merged(self, event: Deduplicated, at: int) -> tuple[list[Writing], list[Writing]]:
         """The gradient whose rows were merged, and the one that this gave: indices and values."""
         net = self._text.outermost
-        made = net.made(at)
-        was = gradient_of(net, event.before, [blob for new in made for blob in new.inputs], at)
-        return was, gradient_of(net, event.after, [blob for new in made for blob in new.outputs], at)
+        operators = net.new_statements(at)
+        before = gradient_of(net, event.before, [blob for one in operators for blob in one.inputs], at)
+        return before, gradient_of(net, event.after, [blob for one in operators for blob in one.outputs], at)
 
     def merge(self, event: Deduplicated, at: int) -> Merge:
         """What merging the rows of a gradient did."""
@@ -241,9 +241,9 @@ class Story:
         net = self._text.of(event)
         line, new = self._text.statement(event, event.index, at), self._since(event, at)
         if not self.is_sum(event):
-            return [(say.DENSE_PASS, line.name), (say.MADE_DENSE, new[0].inputs[-1], new[0].text)]
+            return [(say.DENSE_PASS, line.name), (say.SPARSE_TO_DENSE, new[0].inputs[-1], new[0].text)]
         if len(event.contributions) == 1:
-            return [(say.DENSE_RULE, line.name), (say.MADE_DENSE, line.outputs[0], new[0].text)]
+            return [(say.DENSE_RULE, line.name), (say.SPARSE_TO_DENSE, line.outputs[0], new[0].text)]
         blob = net.version(event.blob, event.version)
         if event.so_far is not None:
             return narration.added(event, new, self._readers(net, blob, 0))

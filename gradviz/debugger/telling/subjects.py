@@ -114,9 +114,9 @@ class Subjects:
 
     def _seeded(self, event: Seeded, at: int) -> Subject:
         net = self._text.of(event)
-        made = net.made(at)
-        gradient = made[0].outputs[0] if made else latest(net, event.gradient, at)
-        return Subject(None, made, [gradient, net.version(event.y, event.version)])
+        statements = net.new_statements(at)
+        gradient = statements[0].outputs[0] if statements else latest(net, event.gradient, at)
+        return Subject(None, statements, [gradient, net.version(event.y, event.version)])
 
     def _visited(self, event: Visited, at: int) -> Subject:
         net = self._text.of(event)
@@ -130,9 +130,10 @@ class Subjects:
 
     def _rule_applied(self, event: RuleApplied, at: int) -> Subject:
         net = self._text.of(event)
-        made = net.made(at)
-        focus = [one for new in made for one in (new.inputs if new.role == "passed" else new.outputs)]
-        return Subject(event.index, made, focus, [net.forward[event.index].op.type, *[new.op.type for new in made]])
+        statements = net.new_statements(at)
+        focus = [one for new in statements for one in (new.inputs if new.role == "passed" else new.outputs)]
+        types = [net.forward[event.index].op.type, *[new.op.type for new in statements]]
+        return Subject(event.index, statements, focus, types)
 
     def _input_checked(self, event: InputChecked, at: int) -> Subject:
         statement = self._text.of(event).operators[event.position]
@@ -147,21 +148,20 @@ class Subjects:
 
     def _accumulated(self, event: Accumulated, at: int) -> Subject:
         net = self._text.of(event)
-        made = net.made(at)
+        statements = net.new_statements(at)
         blob = net.version(event.blob, event.version)
         if not self._story.is_sum(event):
-            return Subject(event.index, made, [made[0].outputs[0], blob], ["SparseToDense"])
+            return Subject(event.index, statements, [statements[0].outputs[0], blob], ["SparseToDense"])
         terms = [term.parts[-1] for term in self._story.terms(event, at)]
         focus = [*reversed(self._story.total(event, at)), blob, *terms]
-        return Subject(event.index, made, focus, ["Σ", *[new.op.type for new in made]])
+        return Subject(event.index, statements, focus, ["Σ", *[new.op.type for new in statements]])
 
     def _hooked(self, event: HookRan, at: int) -> Subject:
         net = self._text.of(event)
-        made = net.made(at)
-        focus = [one for new in made for one in (*new.outputs, *new.inputs)]
-        return Subject(
-            event.index, made, [*focus, net.version(event.blob, event.version)], [one.op.type for one in made]
-        )
+        statements = net.new_statements(at)
+        gradients = [one for new in statements for one in (*new.outputs, *new.inputs)]
+        focus = [*gradients, net.version(event.blob, event.version)]
+        return Subject(event.index, statements, focus, [new.op.type for new in statements])
 
     def _changed(self, event: ChangedByHand, at: int) -> Subject:
         given = self._text.of(event).version(event.blob, event.version)
@@ -170,9 +170,9 @@ class Subjects:
 
     def _deduplicated(self, event: Deduplicated, at: int) -> Subject:
         net = self._text.outermost
-        made, (was, became) = net.made(at), self._story.merged(event, at)
+        statements, (was, became) = net.new_statements(at), self._story.merged(event, at)
         focus = [*reversed(became), net.version(event.blob, event.version), *reversed(was)]
-        return Subject(None, made, focus, [new.op.type for new in made])
+        return Subject(None, statements, focus, [new.op.type for new in statements])
 
     def _grad_written(self, event: GradWritten, at: int) -> Subject:
         net = self._text.outermost

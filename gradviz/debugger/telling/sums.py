@@ -38,7 +38,7 @@ def ledger(blob: str, at: int, total: str, terms: Sequence[Term], whole: Array |
 
     Args:
         total: the sum, ``"a_grad@1"``.
-        terms: the contributions, wherever they lie; where the value of one is not known, no number is.
+        terms: the contributions, wherever they lie; where one has no value, there are no numbers.
         whole: the sum's value.
     """
     contributions = [contribution for contribution, _ in terms]

@@ -87,7 +87,7 @@ class Writer:
     """Writes the entries of a document.
 
     Args:
-        values: what is known of the values.
+        values: the statistics of the recorded values.
 
     Attributes:
         story: tells the events of the pass.
@@ -238,7 +238,7 @@ class Writer:
     def line(self, statement: Statement) -> Line:
         """A statement of the program."""
         op, is_passed = statement.op, statement.role == "passed"
-        known = None if is_passed else lookup(op.type)
+        operator_type = None if is_passed else lookup(op.type)
         gradient = self.story.first_gradient(statement) if statement.role == "forward" else None
         readings = [statement.at(position) for position in statement.changes()]
         history = [
@@ -260,7 +260,7 @@ class Writer:
             role=statement.role,
             made=statement.made,
             history=history,
-            formula=known.formula if known else "",
+            formula=operator_type.formula if operator_type else "",
             gradient=None if gradient is None else str(gradient),
             ran=self.ran.get(statement) if statement.net.path else statement.ran,
             stale=self._recording.stale.get(statement),
@@ -310,14 +310,14 @@ def formulas_of(trace: Trace) -> dict[str, Formula]:
 
 def _formula_of(type: str) -> Formula | None:
     """What the operator table says of `type`; None: it says nothing, or not what the inputs are called."""
-    known = lookup(type)
-    if known is None or known.inputs is None or known.outputs is None or not known.formula:
+    entry = lookup(type)
+    if entry is None or entry.inputs is None or entry.outputs is None or not entry.formula:
         return None
     return Formula(
-        formula=known.formula,
-        derivative=known.derivative,
-        inputs=known.inputs.written(),
-        outputs=known.outputs.written(),
+        formula=entry.formula,
+        derivative=entry.derivative,
+        inputs=entry.inputs.written(),
+        outputs=entry.outputs.written(),
     )
 
 

@@ -15,8 +15,8 @@ from ..document import Frame, Trace, Value, Workspaces
 from ..journal import NOWHERE, Indices, Key, NetHalves, Recording
 from ..statistics import FULL_PREVIEW, all_statistics, of_stack, short_statistics, statistics
 
-Known = Array | ScopeStack | Value
-"""A value, or what is known of one of which there is no array."""
+RecordedValue = Array | ScopeStack | Value
+"""An array, a stack of workspaces, or of a value without an array its statistics."""
 
 Entry = Array | StoredArray | ScopeStack
 """A value, or what stands for it in a store, until it is measured; the same for the same one."""
@@ -41,13 +41,13 @@ class DocumentValues:
         self.blobs = {net.id: {key_of(blob): slot for slot, blob in enumerate(net.blobs)} for net in trace.subnets}
 
     def of(self, frame: int | None, key: Key) -> Value | None:
-        """What is known of a blob version in a run of a nested net, None: around all of them; None: not computed."""
+        """The statistics of a blob version in a run of a nested net, None: around all of them; None: not computed."""
         if frame is None:
             return self.outermost.get(f"{key[0]}@{key[1]}")
         number = self.number(frame, key)
         return None if number is None else self.arrays[number]
 
-    def each(self, runs: Indices, which: Indices, keys: Sequence[Key]) -> Sequence[Known | None]:
+    def each(self, runs: Indices, which: Indices, keys: Sequence[Key]) -> Sequence[RecordedValue | None]:
         """Versions in runs of nested nets, or `NOWHERE`, one after the other; None: not computed.
 
         Args:
@@ -94,7 +94,7 @@ class MeasuredValues(DocumentValues):
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
-        # By the identities of arrays, which are kept with what is known of them, so that these stay their own.
+        # By the identities of arrays, which are kept with their statistics, so that these stay their own.
         self._measured: dict[tuple[int, bool], tuple[object, Value]] = {}
 
     @cached_property
@@ -106,18 +106,19 @@ class MeasuredValues(DocumentValues):
         """The blob versions that were fed or computed around all nested nets, or in a run of one."""
         return iter(self._recording.values_of(frame))
 
-    def each(self, runs: Indices, which: Indices, keys: Sequence[Key]) -> Sequence[Known | None]:
+    def each(self, runs: Indices, which: Indices, keys: Sequence[Key]) -> Sequence[RecordedValue | None]:
         """Versions in runs of nested nets, or `NOWHERE`, one after the other, unmeasured; None: not computed."""
         around, inner = np.flatnonzero(runs == NOWHERE), np.flatnonzero(runs != NOWHERE)
-        found: list[Known | None] = [self._recording.values.get(keys[number]) for number in which[around].tolist()]
+        outermost = self._recording.values
+        values: list[RecordedValue | None] = [outermost.get(keys[number]) for number in which[around].tolist()]
         if len(inner):
-            known, first, each = np.unique(which[inner], return_index=True, return_inverse=True)
-            numbers = zip(known.tolist(), runs[inner[first]].tolist(), strict=True)
-            places = np.array([self._recording.runs.place(keys[number], run) for number, run in numbers])[each]
-            found += self._recording.runs.each(runs[inner].tolist(), places.tolist())
+            numbers, first, each = np.unique(which[inner], return_index=True, return_inverse=True)
+            pairs = zip(numbers.tolist(), runs[inner[first]].tolist(), strict=True)
+            places = np.array([self._recording.runs.place(keys[number], run) for number, run in pairs])[each]
+            values += self._recording.runs.each(runs[inner].tolist(), places.tolist())
             order = np.argsort(np.append(around, inner), kind="stable").tolist()
-            found = [found[place] for place in order]
-        return found
+            values = [values[place] for place in order]
+        return values
 
     def left_by(self, frame: int | None, key: Key) -> int | None:
         """The number of the run that has left the workspace on top of a stack; None: not known."""
@@ -126,7 +127,7 @@ class MeasuredValues(DocumentValues):
         return None if top is None else self._recording.left_by.get(id(top))
 
     def of(self, frame: int | None, key: Key) -> Value | None:
-        """What is known of a blob version; None: not computed."""
+        """The statistics of a blob version; None: not computed."""
         array, is_short = self._recording.values_of(frame).get(key), frame is not None
         if array is None:
             return None
@@ -139,7 +140,7 @@ class MeasuredValues(DocumentValues):
 
 
 def measure(entry: Array | ScopeStack, *, is_short: bool) -> Value:
-    """What is known of a value; `is_short`: to few digits, as of all in the runs of nested nets."""
+    """The statistics of a value; `is_short`: to few digits, as of all in the runs of nested nets."""
     if isinstance(entry, ScopeStack):
         return of_stack(0, len(entry))
     return short_statistics([entry], FULL_PREVIEW)[0] if is_short else statistics(entry)
@@ -151,7 +152,7 @@ class Values(DocumentValues):
     Attributes:
         outermost: by blob version, around all nested nets.
         frames: the runs of nested nets, whose values are numbers of `arrays`.
-        stacks: what scope blobs held.
+        stacks: the values of scope blobs.
         blobs: by the id of each nested net its blob versions in the order in which its frames have their values.
     """
 

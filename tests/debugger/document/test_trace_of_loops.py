@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from gradviz import debug
 from gradviz.debugger.document import TraceError, decode, encode
-from gradviz.debugger.document.codec import MOST_TOLD
+from gradviz.debugger.document.codec import MOST_CHARACTERS
 from gradviz.debugger.statistics import all_statistics, short_statistics, statistics
 from tests.debugger.loops import fed, gated, recurrent
 
@@ -149,7 +149,7 @@ def test_rows_that_repeat_a_long_narration_too_often_are_refused(is_long):
         document["templates"][number] += "y" * 10_000_000
     else:
         arguments[0] = "y" * 10_000_000
-    document["events"][at:at] = [[like, *rest, 0, []]] * (MOST_TOLD // 10_000_000 + 1)
+    document["events"][at:at] = [[like, *rest, 0, []]] * (MOST_CHARACTERS // 10_000_000 + 1)
     with pytest.raises(TraceError, match="narrations have more than 200,000,000 characters") as caught:
         decode(json.dumps(document))
     assert caught.value.kind == "bad_structure"

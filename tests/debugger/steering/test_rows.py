@@ -74,7 +74,7 @@ def test_rows_that_refer_to_nothing_are_refused(session, written, damaged):
 def test_columns_have_what_is_known_in_each_row(session):
     rows = rows_with(session)
     values, norms = session.trace().values, rows.column("x", "norm")
-    computed = np.flatnonzero(norms.known).tolist()
+    computed = np.flatnonzero(norms.has_value).tolist()
     assert len(computed) == sum(len(row.writes) for row in rows_of(session, "Ran"))
     assert [norms.at(number) for number in computed] == [values[rows.blob(number)].norm for number in computed]
     assert rows.column("event", "step").at(3) == rows.positions[3]

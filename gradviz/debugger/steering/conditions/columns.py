@@ -30,27 +30,27 @@ class Column(NamedTuple):
 
     Attributes:
         values: numbers, truths, or where there are `words` an index into these.
-        known: where the value was computed; others mean nothing.
+        has_value: whether the value was computed; others mean nothing.
         words: the texts or lists that occur.
     """
 
     values: NDArray[Any]
-    known: Mask
+    has_value: Mask
     words: Sequence[Any] | None = None
 
     def at(self, row: int) -> Result:
         """The value in a row."""
-        row = row if len(self.known) > 1 else 0
-        if not self.known[row]:
+        row = row if len(self.has_value) > 1 else 0
+        if not self.has_value[row]:
             return None
         value = self.values[row].item()
         return value if self.words is None else self.words[value]  # type: ignore[no-any-return]
 
     def take(self, rows: NDArray[np.integer[Any]]) -> Column:
         """The values of these rows; that of a negative number is not computed."""
-        if not self.known.any():
+        if not self.has_value.any():
             return NOTHING
-        return Column(self.values[rows], self.known[rows] & (rows >= 0), self.words)
+        return Column(self.values[rows], self.has_value[rows] & (rows >= 0), self.words)
 
 
 NOTHING = Column(np.zeros(1), np.zeros(1, bool))
@@ -67,14 +67,14 @@ class Source(Protocol):
 def column_of(results: Iterable[Result]) -> Column:
     """Results of one type as a column."""
     found = list(results)
-    known = np.array([result is not None for result in found], bool)
+    has_value = np.array([result is not None for result in found], bool)
     if not any(isinstance(result, str | list) for result in found):
-        return Column(np.array([math.nan if result is None else result for result in found], np.float64), known)
+        return Column(np.array([math.nan if result is None else result for result in found], np.float64), has_value)
     # A list has no hash, its text has.
     codes: dict[Any, int] = {}
     keys = [tuple(result) if isinstance(result, list) else result for result in found]
     values = np.array([codes.setdefault(key, len(codes)) for key in keys], np.int64)
-    return Column(values, known, [list(key) if isinstance(key, tuple) else key for key in codes])
+    return Column(values, has_value, [list(key) if isinstance(key, tuple) else key for key in codes])
 
 
 def evaluate(node: Node, source: Source) -> Column:
@@ -88,23 +88,23 @@ def evaluate(node: Node, source: Source) -> Column:
     if isinstance(first, Field) and first.type == "blob" and node.sign in ("isnan", "isinf"):
         # These ask for the elements of a blob.
         count = source.column(first.thing, node.sign.removeprefix("is"))
-        return Column(count.values > 0, count.known)
+        return Column(count.values > 0, count.has_value)
     return OPERATIONS[node.sign](*(evaluate(part, source) for part in node.parts))
 
 
 Function = Callable[..., Column]
 
 
-def _known(columns: Iterable[Column]) -> Mask:
-    return reduce(np.logical_and, (column.known for column in columns))
+def _have_values(columns: Iterable[Column]) -> Mask:
+    return reduce(np.logical_and, (column.has_value for column in columns))
 
 
 def _joined(decides: bool) -> Function:
     """Kleene's logic: `decides` where one column gives that; else unknown where one is; else the opposite."""
 
     def join(*columns: Column) -> Column:
-        decided = reduce(np.logical_or, (column.known & (column.values == decides) for column in columns))
-        return Column(decided if decides else ~decided, decided | _known(columns))
+        decided = reduce(np.logical_or, (column.has_value & (column.values == decides) for column in columns))
+        return Column(decided if decides else ~decided, decided | _have_values(columns))
 
     return join
 
@@ -114,7 +114,7 @@ def _numeric(function: Callable[..., NDArray[Any]]) -> Function:
 
     def apply(*columns: Column) -> Column:
         with np.errstate(all="ignore"):
-            return Column(function(*(column.values for column in columns)), _known(columns))
+            return Column(function(*(column.values for column in columns)), _have_values(columns))
 
     return apply
 
@@ -125,19 +125,19 @@ def _remainder(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
 
 
 def _combinations(columns: Sequence[Column]) -> tuple[Mask, NDArray[np.int64], list[tuple[Any, ...]]]:
-    """The rows in which all are known, of each of these which combination of results it has, and all combinations."""
-    known = np.atleast_1d(_known(columns))
-    codes = np.zeros(int(known.sum()), np.int64)
+    """The rows in which all have values, of each of these which combination of results it has, and all combinations."""
+    has_value = np.atleast_1d(_have_values(columns))
+    codes = np.zeros(int(has_value.sum()), np.int64)
     results: list[tuple[Any, ...]] = [()]
     for column in columns:
-        values, words = np.broadcast_to(column.values, known.shape)[known], column.words
+        values, words = np.broadcast_to(column.values, has_value.shape)[has_value], column.words
         if words is None:
             numbers, values = np.unique(values, return_inverse=True)
             words = numbers.tolist()
         count = max(1, len(words))
         distinct, codes = _distinct(codes * count + values, len(results) * count)
         results = [(*results[pair // count], words[pair % count]) for pair in distinct.tolist()]
-    return known, codes, results
+    return has_value, codes, results
 
 
 def _distinct(codes: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -154,10 +154,10 @@ def _each(function: Callable[..., Any], dtype: DTypeLike) -> Function:
     """A function of results, called once for those that are the same."""
 
     def apply(*columns: Column) -> Column:
-        known, codes, results = _combinations(columns)
-        values = np.zeros(known.shape, dtype)
-        values[known] = np.array([function(*one) for one in results], dtype)[codes]
-        return Column(values, known)
+        has_value, codes, results = _combinations(columns)
+        values = np.zeros(has_value.shape, dtype)
+        values[has_value] = np.array([function(*one) for one in results], dtype)[codes]
+        return Column(values, has_value)
 
     return apply
 
@@ -165,10 +165,10 @@ def _each(function: Callable[..., Any], dtype: DTypeLike) -> Function:
 def _list(*columns: Column) -> Column:
     if not columns:
         return column_of([[]])
-    known, codes, results = _combinations(columns)
-    values = np.zeros(known.shape, np.int64)
-    values[known] = codes
-    return Column(values, known, [list(one) for one in results])
+    has_value, codes, results = _combinations(columns)
+    values = np.zeros(has_value.shape, np.int64)
+    values[has_value] = codes
+    return Column(values, has_value, [list(one) for one in results])
 
 
 def _log10(a: float) -> float:
@@ -207,7 +207,7 @@ def _alike(first: Column, second: Column) -> Column:
 def _opposite(of: Function) -> Function:
     def apply(*columns: Column) -> Column:
         column = of(*columns)
-        return Column(~column.values, column.known)
+        return Column(~column.values, column.has_value)
 
     return apply
 

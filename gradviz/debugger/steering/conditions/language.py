@@ -21,7 +21,7 @@ DEEPEST = 32
 """Nodes that may lie one inside the other."""
 
 STATISTICS = ("norm", "min", "max", "mean", "mean_abs", "nan", "inf", "subnormal", "zero", "size")
-"""Numbers that are known of a blob; each is a function of a blob, too: ``norm(h)``."""
+"""Numbers of a blob; each is a function of a blob, too: ``norm(h)``."""
 
 FIELDS: dict[str, dict[str, Type]] = {
     "event": {
@@ -51,7 +51,7 @@ FIELDS: dict[str, dict[str, Type]] = {
     # devices it reads and writes.
     "inputs": {"nan": "number", "inf": "number", "subnormal": "number", "devices": "number"},
 }
-"""What is known of the things of a type."""
+"""The fields of the things of a type, each with the type that it has."""
 
 THINGS: dict[str, Type] = {"event": "event", "op": "op", "x": "blob", "g": "blob", "inputs": "inputs"}
 
@@ -108,7 +108,7 @@ class Constant(Node, frozen=True):
 
 
 class Field(Node, frozen=True):
-    """What is known of a thing: ``event``, ``op``, ``x``, ``g``, ``inputs``, or a blob behind a colon, ``:a@1``.
+    """A field of a thing: ``event``, ``op``, ``x``, ``g``, ``inputs``, or a blob behind a colon, ``:a@1``.
 
     Without an attribute it is the thing itself, which stands for its name.
     """

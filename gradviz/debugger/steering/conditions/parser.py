@@ -237,11 +237,11 @@ class _Parser:
         return node
 
     def _field(self, node: Node, name: Token) -> Node:
-        known = FIELDS.get(node.type, {}) if isinstance(node, Field) else {}
-        if not isinstance(node, Field) or name.text not in known:
-            fields = [f"There are {', '.join(known)}."] if known else []
-            raise self._wrong(name.at, f"{_a(node.type)} has no {name.text!r}", meant(name.text, known) or fields)
-        return Field(node.at, known[name.text], 1, node.thing, name.text)
+        fields = FIELDS.get(node.type, {}) if isinstance(node, Field) else {}
+        if not isinstance(node, Field) or name.text not in fields:
+            listing = [f"There are {', '.join(fields)}."] if fields else []
+            raise self._wrong(name.at, f"{_a(node.type)} has no {name.text!r}", meant(name.text, fields) or listing)
+        return Field(node.at, fields[name.text], 1, node.thing, name.text)
 
     def _primary(self) -> Node:
         token = self._take("number", "text", "blob", "name", "(", "[")
@@ -279,8 +279,8 @@ class _Parser:
             assert isinstance(argument, Field)
             return Field(token.at, "number", 1, argument.thing, name)
         if name not in FUNCTIONS:
-            known = [*FUNCTIONS, *STATISTICS]
-            ways_out = meant(name, known) or [f"There are {', '.join(known)}."]
+            functions = [*FUNCTIONS, *STATISTICS]
+            ways_out = meant(name, functions) or [f"There are {', '.join(functions)}."]
             raise self._wrong(token.at, f"there is no function {name!r}", ways_out)
         takes, gives = FUNCTIONS[name]
         self._want(argument, takes, name)
