@@ -378,20 +378,24 @@ class BackwardRun:
                 names[slot] = parts[-1].name
                 values[parts[-1].name] = _zeros_like(view.needed(parts[-1]))
         operators: list[Operator] = []
+        reads: list[Writing] = []
         written: set[str] = set()
         for gradient_operator in gradient_operators_of(view, index):
             operators.append(view.operator(gradient_operator))
-            for blob in gradient_operator.inputs:
-                if blob in is_gradient:
-                    names[is_gradient[blob]] = blob.name
-                    values[blob.name] = _zeros_like(view.needed(blob))
-                elif blob.name not in written and (array := view.array(blob)) is not None:
-                    values[blob.name] = array
+            reads += [blob for blob in gradient_operator.inputs if blob.name not in written]
             written.update(blob.name for blob in gradient_operator.outputs)
         results = []
         for blob in statement.inputs:
             through = [one for one in sent(view, blob) if one.through == index and one.how != "sum"]
-            results.append(tuple(part.name for part in through[-1].parts) if through else ())
+            parts = through[-1].parts if through else ()
+            reads += [part for part in parts if part.name not in written]  # it passes through unchanged
+            results.append(tuple(part.name for part in parts))
+        for blob in reads:
+            if blob in is_gradient:
+                names[is_gradient[blob]] = blob.name
+                values[blob.name] = _zeros_like(view.needed(blob))
+            elif (array := view.array(blob)) is not None:
+                values[blob.name] = array
         return _Ready(plan(operators, values).steps, values, names, results, [blob.name for blob in statement.inputs])
 
 
