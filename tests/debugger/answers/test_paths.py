@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from gradviz import Net, Workspace, debug, load
 from gradviz.debugger import CursorError
@@ -254,4 +255,20 @@ def test_rows_of_a_table_are_paths_too():
     view = debug(net, ["loss"], workspace=ws).paths("table")
     assert view.count == 2
     np.testing.assert_allclose(sum(view.parts), [[0.0, 2.0], [8.0, 12.0], [0.0, 0.0]])
+    assert view.difference == 0
+
+
+def test_a_gradient_that_passes_through_a_loop_as_rows_made_dense_is_a_path():
+    net = Net()
+    with net.While("go") as loop:
+        with loop.condition():
+            net.LT(["i", "n"], "go")
+        net.Add(["i", "one"], "i")
+    net.ops[0] = replace(net.ops[0], outputs=[*net.ops[0].outputs, "table"])  # and leaves it as it is
+    net.Gather(["table", "rows"], "y")
+    ws = Workspace()
+    for name, value in {"go": True, "i": 0, "n": 2, "one": 1, "table": np.ones((3, 2)), "rows": [0, 2]}.items():
+        ws.feed(name, value)
+    view = debug(net, ["y"], workspace=ws).paths("table@0")
+    np.testing.assert_array_equal(sum(view.parts), [[1.0, 1.0], [0.0, 0.0], [1.0, 1.0]])
     assert view.difference == 0
