@@ -264,7 +264,7 @@ def test_a_gradient_that_passes_through_a_loop_as_rows_made_dense_is_a_path():
         with loop.condition():
             net.LT(["i", "n"], "go")
         net.Add(["i", "one"], "i")
-    net.ops[0] = replace(net.ops[0], outputs=[*net.ops[0].outputs, "table"])  # and leaves it as it is
+    net.ops[-1] = replace(net.ops[-1], outputs=[*net.ops[-1].outputs, "table"])  # and leaves it as it is
     net.Gather(["table", "rows"], "y")
     ws = Workspace()
     for name, value in {"go": True, "i": 0, "n": 2, "one": 1, "table": np.ones((3, 2)), "rows": [0, 2]}.items():
