@@ -63,7 +63,7 @@ def glance(session: Shown, since: int | None = None, *notes: str) -> Glance:
     net = next((one for one in trace.subnets if event is not None and one.id == event.subnet), trace)
     return Glance(
         f"{session.name}: event {position} of {len(session)}{f', in {path}' if path else ''}",
-        [said.replace("`", "") for said in (session.narration, *notes) if said],
+        [sentence.replace("`", "") for sentence in (session.narration, *notes) if sentence],
         _changed(session, since),
         [line for lines in (net.forward, net.backward) for line in _near(trace, lines, position)],
         small_picture(trace, position),

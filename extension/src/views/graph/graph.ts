@@ -11,11 +11,11 @@ import { createCanvas, type Canvas } from "./canvas";
 import { read } from "./drawing/svg";
 import { createOperators } from "./operators";
 
-const FOUND_BY = "Operators whose type, name or blobs have this in them, or #index; Enter goes to the next one, Escape ends the search (s)";
+const SEARCH_HINT = "Operators whose type, name or blobs have this in them, or #index; Enter goes to the next one, Escape ends the search (s)";
 
 /** `match` gets what matches, and `lead` the one that the person goes to. */
 export function createSearch(trace: Trace, match: (lines: string[]) => void, lead: (line: string) => void) {
-  const input = textField({ "aria-label": "Search the graph", placeholder: "Find…  type, blob, #2", title: FOUND_BY });
+  const input = textField({ "aria-label": "Search the graph", placeholder: "Find…  type, blob, #2", title: SEARCH_HINT });
   const count = element("span", { class: "gv-note", role: "status" });
   let matches: string[] = [];
   let at = -1;
