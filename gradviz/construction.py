@@ -18,7 +18,14 @@ import msgspec
 
 from .program import GradvizError, NetDef, NetError, Operator
 from .program.code_line import Instruction, caller
-from .program.control_flow import NETS, check_structure, kept_inputs, nested_nets, reads_from_outside, surely_written
+from .program.control_flow import (
+    NETS,
+    check_structure,
+    implicit_inputs,
+    nested_nets,
+    reads_from_outside,
+    surely_written,
+)
 from .program.net import FEWER_NETS, MAX_DEPTH
 from .program.operator import numbered_name
 from .runtime import Workspace, immediate_workspace
@@ -181,7 +188,7 @@ def _over_nets(
     reads = [condition, *(name for run in runs for name in reads_from_outside(run))]
     writes = [name for net in nets.values() for op in net.ops for name in op.outputs]
     op = Operator(type, in_order(reads), in_order(writes), {**nets, **(args or {})})
-    return msgspec.structs.replace(op, inputs=in_order([*op.inputs, *kept_inputs(op)]))
+    return msgspec.structs.replace(op, inputs=in_order([*op.inputs, *implicit_inputs(op)]))
 
 
 class Construction(NetDef):

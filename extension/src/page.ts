@@ -23,7 +23,7 @@ function loneModel(state: State, answering: () => Promise<Answering>) {
     send(message) {
       const reply = answering().then((answer) => answer(message as unknown as Question));
       const damaged = (error: unknown) => ({ problem: `The answers in this page are damaged: ${messageOf(error)}.`, ways_out: [] });
-      void reply.catch(damaged).then((found) => hear({ id: message["id"], ...found }));
+      void reply.catch(damaged).then((body) => hear({ id: message["id"], ...body }));
     },
   };
   /** Shows another document, where the reader is. */

@@ -43,17 +43,17 @@ def copy_demos(folder: Path) -> tuple[list[Path], list[Path]]:
     Returns the files copied and the files kept.
     """
     copied: list[Path] = []
-    kept: list[Path] = []
+    existing: list[Path] = []
 
     def copy_if_missing(source: str, target: str) -> None:
         if Path(target).exists():
-            kept.append(Path(target))
+            existing.append(Path(target))
         else:
             shutil.copyfile(source, target)
             copied.append(Path(target))
 
     shutil.copytree(demos_folder(), folder, copy_function=copy_if_missing, ignore=NOT_DEMOS, dirs_exist_ok=True)
-    return copied, kept
+    return copied, existing
 
 
 def open_lab(folder: Path, options: Sequence[str]) -> int:
@@ -69,11 +69,11 @@ def open_lab(folder: Path, options: Sequence[str]) -> int:
         )
         return 1
     try:
-        copied, kept = copy_demos(folder)
+        copied, existing = copy_demos(folder)
     except OSError as error:
         print(f"gradviz lab could not copy the demos to {folder}: {error}", file=sys.stderr)
         return 1
-    print(f"{folder}: {len(copied)} demo files copied, {len(kept)} already there and left as they are", flush=True)
+    print(f"{folder}: {len(copied)} demo files copied, {len(existing)} already there and left as they are", flush=True)
 
     from jupyterlab.labapp import LabApp
 

@@ -132,8 +132,8 @@ def _view(session: Session, ys: list[str]) -> GradView:
     generated = max(at for at, one in enumerate(session.events, 1) if isinstance(one, whole) and not one.path)
     gradients = session.state().gradients
     values = _values(session, gradients)
-    found = {name: _gradient(session, name, one, values.get(name)) for name, one in gradients.items()}
-    return GradView(session.name, ys, session.at(generated).diff(0).made, found)
+    by_blob = {name: _gradient(session, name, one, values.get(name)) for name, one in gradients.items()}
+    return GradView(session.name, ys, session.at(generated).diff(0).made, by_blob)
 
 
 def _values(session: Session, gradients: Mapping[str, Gradient]) -> dict[str, Value]:

@@ -22,7 +22,7 @@ CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 def say(text: str, stream: TextIO | None = None) -> None:
     """Print `text`, None: to stdout."""
-    print(CONTROLS.sub(lambda found: repr(found[0])[1:-1], text), file=stream)
+    print(CONTROLS.sub(lambda match: repr(match[0])[1:-1], text), file=stream)
 
 
 def give(answer: Answer, args: Namespace) -> None:

@@ -111,12 +111,12 @@ class _Assembly:
     def net(self, program: Program, depth: int = 0, subnet: Subnet | None = None) -> View:
         """One net, with its ports where it is nested, and with what is open in it."""
         self._clock.tick()
-        found, plumbing = flows(program), self._nesting.plumbing
-        crossing = [] if subnet is None else list(crossings(subnet, found, self._bindings(subnet)))
-        placed = rows(plumbing.visible(program), plumbing.direct(found.inside))
+        net_flows, plumbing = flows(program), self._nesting.plumbing
+        crossing = [] if subnet is None else list(crossings(subnet, net_flows, self._bindings(subnet)))
+        placed = rows(plumbing.visible(program), plumbing.direct(net_flows.inside))
         groups, way = self._nesting.groups[program.id], self._nesting.ways[program.id]
         way_of = {line.id: way[index] for index, lines in placed for line in lines if index in way}
-        flowing = levels(plumbing.direct([*found.inside, *crossing]), way_of)
+        flowing = levels(plumbing.direct([*net_flows.inside, *crossing]), way_of)
         return self._level(program.id, flowing[""], placed, groups, flowing, depth)
 
     def _level(
@@ -344,10 +344,10 @@ def rows(program: Program, flows: Sequence[Flow]) -> list[tuple[int, list[Line]]
             of_readers = (anchors[reader] for reader in readers.get(line.id, ()) if reader in anchors)
             above = max(of_readers, default=(last, 0))
             anchors[line.id] = (above[0], -0.5 if above[1] < 0 else 1, order)
-    found: dict[Anchor, list[Line]] = {anchor: [] for anchor in sorted(set(anchors.values()))}
+    by_anchor: dict[Anchor, list[Line]] = {anchor: [] for anchor in sorted(set(anchors.values()))}
     for line in (*program.forward, *program.backward):
-        found[anchors[line.id]].append(line)
-    return [(int(anchor[0]), lines) for anchor, lines in found.items()]
+        by_anchor[anchors[line.id]].append(line)
+    return [(int(anchor[0]), lines) for anchor, lines in by_anchor.items()]
 
 
 def _anchor_gradients(program: Program, anchors: dict[str, Anchor]) -> None:
@@ -376,7 +376,7 @@ def _anchor_sums(program: Program, anchors: dict[str, Anchor], sources: dict[str
     for order, line in enumerate(program.backward):
         if line.id in anchors or line.role == "seed":
             continue
-        found: list[float] = [first_reader[blob] for blob in merged.get(line.id, ()) if blob in first_reader]
-        found = found or [anchors[source][0] for source in sources.get(line.id, ()) if source in anchors]
+        indices: list[float] = [first_reader[blob] for blob in merged.get(line.id, ()) if blob in first_reader]
+        indices = indices or [anchors[source][0] for source in sources.get(line.id, ()) if source in anchors]
         without = 0 if line.role == "handover" else places.get(line.of, len(program.forward))
-        anchors[line.id] = (min(found) if found else without, -1, -order)
+        anchors[line.id] = (min(indices) if indices else without, -1, -order)

@@ -22,7 +22,7 @@ import msgspec
 
 from ..debugger.document import Ledger, Line, Merge, Subnet, Trace, TraceError
 from ..debugger.journal import inner_words
-from ..program.control_flow import INNER_RESULT, kept_name
+from ..program.control_flow import INNER_RESULT, saved_name
 from ..program.errors import shorten
 from ..program.operator import BlobVersion
 from .theme import in_one_line, short
@@ -93,16 +93,16 @@ def programs(trace: Trace) -> dict[str, Program]:
     ledgers: dict[str, list[Ledger]] = {}
     for ledger in trace.ledgers:
         ledgers.setdefault(ledger.subnet or "", []).append(ledger)
-    found = {"": Program("", trace.forward, trace.backward, ledgers.get("", []), trace.merges)}
+    nets = {"": Program("", trace.forward, trace.backward, ledgers.get("", []), trace.merges)}
     for subnet in trace.subnets:
         if not _NET.fullmatch(subnet.id):
             raise TraceError(f"{shorten(subnet.id)} is not the id of a nested net.", kind="bad_reference")
-        found[subnet.id] = Program(subnet.id, subnet.forward, subnet.backward, ledgers.get(subnet.id, []), [])
-    for net in found.values():
+        nets[subnet.id] = Program(subnet.id, subnet.forward, subnet.backward, ledgers.get(subnet.id, []), [])
+    for net in nets.values():
         for line in (*net.forward, *net.backward):
             if not line.id.startswith(net.prefix) or not _LINE.fullmatch(line.id, len(net.prefix)):
                 raise TraceError(f"{shorten(line.id)} is not the id of a line.", kind="bad_reference")
-    return found
+    return nets
 
 
 class Flows(msgspec.Struct, frozen=True):
@@ -123,23 +123,23 @@ def flows(program: Program) -> Flows:
     """The readings of blobs in a net, in the order of its lines."""
     maker = {blob: line.id for line in program.forward for blob in line.outputs}
     source_of = _GradientSources(program)
-    found = Flows([], {"forward": [], "backward": []}, {"forward": maker, "backward": source_of.makers})
+    readings = Flows([], {"forward": [], "backward": []}, {"forward": maker, "backward": source_of.makers})
     for line in program.forward:
         for blob in line.inputs:
             if blob in maker:
-                found.inside.append(("forward", maker[blob], line.id, blob))
+                readings.inside.append(("forward", maker[blob], line.id, blob))
             else:
-                found.entering["forward"].append((line.id, blob))
+                readings.entering["forward"].append((line.id, blob))
     saved = _saved(program)
     for line in program.backward:
         for blob, source in source_of(line):
             if source is not None:
-                found.inside.append(("backward", source, line.id, blob))
+                readings.inside.append(("backward", source, line.id, blob))
             elif blob not in saved:
-                found.entering["backward"].append((line.id, blob))
+                readings.entering["backward"].append((line.id, blob))
             elif line.role in ("gradient", "duplicate") and line.of is not None:
-                found.inside.append(("saved", f"{program.prefix}f{line.of}", line.id, saved[blob]))
-    return found
+                readings.inside.append(("saved", f"{program.prefix}f{line.of}", line.id, saved[blob]))
+    return readings
 
 
 def _saved(program: Program) -> dict[str, str]:
@@ -148,12 +148,12 @@ def _saved(program: Program) -> dict[str, str]:
     What a Do overwrites is kept under a name of its own.
     """
     blobs = {blob: blob for line in program.forward for blob in (*line.inputs, *line.outputs)}
-    kept: dict[str, str] = {}
+    overwritten: dict[str, str] = {}
     for blob in blobs:
         name, _, version = blob.rpartition("@")
         if version.isdecimal():
-            kept[f"{kept_name(BlobVersion(name, int(version)))}@0"] = blob
-    return kept | blobs
+            overwritten[f"{saved_name(BlobVersion(name, int(version)))}@0"] = blob
+    return overwritten | blobs
 
 
 class _GradientSources:
@@ -301,27 +301,27 @@ def gradients(group: str) -> str:
 
 def levels(flowing: Sequence[Flow], holders: Mapping[str, Holders]) -> dict[str, list[Stretch]]:
     """What flows on each level, by the id of its group; on that of the net itself by "". `holders` goes by line id."""
-    found: dict[str, list[Stretch]] = {"": []}
+    stretches: dict[str, list[Stretch]] = {"": []}
     saving: dict[str, tuple[str, Stretch]] = {}
     for kind, begin, end, blob in flowing:
         a, b = holders.get(begin, ()), holders.get(end, ())
         shared = _shared(a, b)
         lane: Lane = "backward" if kind == "backward" else "forward"
         at, to = _end(begin, a, shared, lane), _end(end, b, shared, lane)
-        _level(found, a, shared).append(Stretch(kind, at, to, blob, begin, end))
+        _level(stretches, a, shared).append(Stretch(kind, at, to, blob, begin, end))
         for depth in range(shared + 1, len(a) + 1):
             inner = _end(begin, a, depth, lane)
-            _level(found, a, depth).append(Stretch(kind, inner, port(a[depth - 1], lane, "out"), blob, begin, end))
+            _level(stretches, a, depth).append(Stretch(kind, inner, port(a[depth - 1], lane, "out"), blob, begin, end))
         for depth in range(shared + 1, len(b) + 1):
             inner = _end(end, b, depth, lane)
-            _level(found, b, depth).append(Stretch(kind, port(b[depth - 1], lane, "in"), inner, blob, begin, end))
+            _level(stretches, b, depth).append(Stretch(kind, port(b[depth - 1], lane, "in"), inner, blob, begin, end))
         if kind == "saved":
             for depth, group in enumerate(a[:shared]):
                 around = a[depth - 1] if depth else ""
                 saving.setdefault(group, (around, Stretch(kind, group, gradients(group), VALUES, begin, end)))
     for around, stretch in saving.values():
-        found.setdefault(around, []).append(stretch)
-    return found
+        stretches.setdefault(around, []).append(stretch)
+    return stretches
 
 
 def _shared(a: Holders, b: Holders) -> int:
@@ -331,8 +331,8 @@ def _shared(a: Holders, b: Holders) -> int:
     return next(depth for depth, pair in enumerate(zip_longest(a, b)) if pair[0] != pair[1])
 
 
-def _level(found: dict[str, list[Stretch]], holders: Holders, depth: int) -> list[Stretch]:
-    return found.setdefault(holders[depth - 1] if depth else "", [])
+def _level(stretches: dict[str, list[Stretch]], holders: Holders, depth: int) -> list[Stretch]:
+    return stretches.setdefault(holders[depth - 1] if depth else "", [])
 
 
 def _end(line: str, holders: Holders, depth: int, lane: Lane) -> str:

@@ -293,8 +293,8 @@ class _Lanes:
         yield f'<rect class="strip" {_area(strip)} fill="{fill}"/>'
         border = _ends((strip.x, strip.bottom), (strip.x + strip.width, strip.bottom))
         yield f'<line class="border" {border} stroke="{theme.frame}" stroke-width="1"/>'
-        at, said = (strip.x + 10, strip.y + 14), f"{mark}{escape(fit(section.title, MAX_NET_TITLE))}"
-        yield _text("title", at, theme.detail_size, ink, said, family=theme.sans)
+        at, title = (strip.x + 10, strip.y + 14), f"{mark}{escape(fit(section.title, MAX_NET_TITLE))}"
+        yield _text("title", at, theme.detail_size, ink, title, family=theme.sans)
         yield from self.net(section.view)
         yield "</g>"
 

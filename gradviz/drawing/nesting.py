@@ -111,21 +111,21 @@ def groups(program: Program) -> tuple[Group, ...]:
 
 def ways(outermost: Iterable[Group], around: Holders = ()) -> dict[int | None, Holders]:
     """The groups that hold each forward operator, by its index; what is in no group is left out."""
-    found: dict[int | None, Holders] = {}
+    holders: dict[int | None, Holders] = {}
     for group in outermost:
         way = (*around, group.id)
-        found |= dict.fromkeys(range(group.first, group.last + 1), way)
-        found |= ways(group.inside, way)
-    return found
+        holders |= dict.fromkeys(range(group.first, group.last + 1), way)
+        holders |= ways(group.inside, way)
+    return holders
 
 
 def _numbered(items: Sequence[_Item], prefix: str, number: Iterator[int]) -> tuple[Group, ...]:
-    found = []
+    grouped = []
     for item in items:
         if item.children:
             id = f"{prefix}g{next(number)}"
-            found.append(Group(id, item.title, item.first, item.last, _numbered(item.children, prefix, number)))
-    return tuple(found)
+            grouped.append(Group(id, item.title, item.first, item.last, _numbered(item.children, prefix, number)))
+    return tuple(grouped)
 
 
 def _group(title: str, children: Sequence[_Item], symbols: Symbols, is_scope: bool = False) -> _Item:
@@ -157,19 +157,19 @@ def _shortened(items: Sequence[_Item], symbols: Symbols) -> Sequence[_Item]:
     """At most MOST_CHILDREN items that hold `items`: repeated blocks first, then pieces."""
     if len(items) <= MOST_CHILDREN:
         return items
-    found: list[_Item] = []
+    shorter: list[_Item] = []
     at = 0
     repeats = _repeats([item.symbol for item in items])
     for start, period, times in repeats:
-        found += items[at:start]
+        shorter += items[at:start]
         at = start + period * times
         blocks = _blocks(items[start:at], period, symbols)
         pieces = _pieces(blocks, _called, symbols, period)
         # The only one stands there in its pieces: one node that holds nearly everything says little.
         is_roomy = len(repeats) == 1 and len(items) - period * times + len(pieces) <= MOST_CHILDREN
-        found += pieces if is_roomy else [_group(_called(blocks), pieces, symbols)]
-    found += items[at:]
-    return _pieces(found, _counted, symbols)
+        shorter += pieces if is_roomy else [_group(_called(blocks), pieces, symbols)]
+    shorter += items[at:]
+    return _pieces(shorter, _counted, symbols)
 
 
 def _blocks(items: Sequence[_Item], period: int, symbols: Symbols) -> Sequence[_Item]:
@@ -287,12 +287,12 @@ class Nesting:
 
     def around(self, net: str | None) -> list[str]:
         """What has to be open for a net to be seen, the innermost first."""
-        found: list[str] = []
+        ids: list[str] = []
         net = self.plumbing.shown(net or "")
         while net in self._claimed:
-            found += self._claimed[net]
+            ids += self._claimed[net]
             net = self._claimed[net][0].rpartition(".")[0]
-        return found
+        return ids
 
     def chosen(self, opened: Opened) -> set[str]:
         """What has to be open for `opened` to be: ids of lines, nets or groups, or all that can open.
@@ -301,16 +301,16 @@ class Nesting:
         """
         if opened == "all":
             return {*self.shown, *self._group}
-        found: set[str] = set()
+        ids: set[str] = set()
         for asked in [opened] if isinstance(opened, str) else opened:
             name = self.plumbing.shown(asked)
             if name in self._group:
                 net = name.rpartition(".")[0]
                 way = self.ways[net][self._group[name].first]
-                found |= {*way[: way.index(name) + 1], *self.around(net)}
+                ids |= {*way[: way.index(name) + 1], *self.around(net)}
             elif name in self.opener or name in self._claimed:
                 first = self.opener.get(name) or self._claimed[name][0]
-                found |= {*self.around(self.shown[first][0].id)}
+                ids |= {*self.around(self.shown[first][0].id)}
             else:
                 can = ", ".join([*self.shown, *self._group][:MOST_NAMED])
                 raise DrawingError(
@@ -318,7 +318,7 @@ class Nesting:
                     kind="not_found",
                     ways_out=[f"Of this trace these can: {can or 'none, it has no nested nets'}."],
                 )
-        return found
+        return ids
 
     def _claim(self, net: Program, lines: list[Line], way: list[str]) -> None:
         """Give `lines` of a net those that they run: an inner one, and each once, whatever a document says.
@@ -365,12 +365,12 @@ def _words(ledgers: Iterable[Ledger]) -> dict[str, str]:
 
     A sum that is formed as its parts arrive has several ledgers, the last of them with all parts.
     """
-    found: dict[str, str] = {}
+    words: dict[str, str] = {}
     sums: dict[str, tuple[str | None, str]] = {}
     for ledger in ledgers:
         own = (ledger.subnet, ledger.blob)
         for number, one in enumerate(ledger.contributions):
             if is_part(one.gradient):
                 word = part_words(ledger.blob, number, len(ledger.contributions))
-                found[one.gradient] = word if sums.setdefault(one.gradient, own) == own else one.gradient
-    return found
+                words[one.gradient] = word if sums.setdefault(one.gradient, own) == own else one.gradient
+    return words

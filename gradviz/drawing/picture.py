@@ -185,9 +185,9 @@ def _rebuild(events: Iterator[tuple[str, Element]]) -> Element:
     path: list[Element | None] = []
     for event, element in events:
         if event == "end":
-            kept = path.pop()
-            if kept is not None and kept.tag in ("title", "text"):
-                kept.text = element.text
+            innermost = path.pop()
+            if innermost is not None and innermost.tag in ("title", "text"):
+                innermost.text = element.text
             continue
         if len(path) >= MAX_NESTED:
             raise DrawingError(f"This SVG is nested deeper than {MAX_NESTED} levels.", kind="bad_svg")

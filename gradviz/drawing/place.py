@@ -282,8 +282,8 @@ def place(drawn: View, theme: Theme, widest: tuple[float, float] | None = None) 
     forward_x = left_side.reach + forward_half
     backward_x = forward_x + max(theme.lane_distance, forward_half + backward_half + theme.lane_gap)
 
-    found = meetings([*left, *right], nodes)
-    stack = Stack(theme, found, forward_x, backward_x)
+    by_node = meetings([*left, *right], nodes)
+    stack = Stack(theme, by_node, forward_x, backward_x)
     stack.net(drawn)
     most = max([backward_x + backward_half, *(box.x + box.width / 2 for box in stack.boxes.values())])
     # What stands beside the backward lane stays inside of tracks and frames.
@@ -292,7 +292,7 @@ def place(drawn: View, theme: Theme, widest: tuple[float, float] | None = None) 
     width = most + max(right_side.reach - MARGIN, max(over) - LABEL_DISTANCE + MARGIN)
 
     inner = {node.id for net in nets for row in net.rows() for node in passing(row)}
-    at_sides = {end: there for end, there in found.items() if end not in inner}
+    at_sides = {end: there for end, there in by_node.items() if end not in inner}
     beyond = most + LABEL_DISTANCE
     taps = {**side_taps(at_sides, stack.boxes, theme), **detour_taps(stack.detours, stack.boxes, beyond, theme)}
     return Placement(stack, [*left, *right], taps, left_side, forward_x - forward_half, right_side, most, width)

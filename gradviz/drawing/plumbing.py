@@ -74,27 +74,27 @@ class Plumbing(msgspec.Struct, frozen=True):
 
     def bound(self, subnet: Subnet, around: Mapping[Lane, Binding]) -> Mapping[Lane, Binding]:
         """What names in a shown net stand for around its operator, through the Do that is folded between them."""
-        found = dict(around)
+        bindings = dict(around)
         for lane, do in self.through.get(subnet.id, {}).items():
             inner, outer = binding(do), around[lane]
-            found[lane] = Binding(
+            bindings[lane] = Binding(
                 {name: outer.enters.get(name_of(blob), blob) for name, blob in inner.enters.items()},
                 {name: outer.leaves.get(name_of(blob), blob) for name, blob in inner.leaves.items()},
             )
-        return found
+        return bindings
 
 
 def without_plumbing(trace: Trace) -> tuple[Trace, Plumbing]:
     """A trace whose branches and loops hold what a person wrote, and what is folded in it."""
     if not trace.subnets:
         return trace, Plumbing()
-    found = _Folding(trace)
+    folding = _Folding(trace)
     for subnet in trace.subnets:
-        found.dissolve(subnet)
+        folding.dissolve(subnet)
     for program in programs(trace).values():
-        found.fold(program)
-    found.hide_empty()
-    return found.rewired(), Plumbing(found.resolved(), found.through)
+        folding.fold(program)
+    folding.hide_empty()
+    return folding.rewired(), Plumbing(folding.resolved(), folding.through)
 
 
 class _Folding:
@@ -172,15 +172,15 @@ class _Folding:
 
     def resolved(self) -> dict[str, str]:
         """Each with what is shown for it in the end; nothing for what a damaged document folds in circles."""
-        found: dict[str, str] = {}
+        shown: dict[str, str] = {}
         for one, into in self._into.items():
             passed = {one}
             while into in self._into and into not in passed:
                 passed.add(into)
                 into = self._into[into]
             if into not in self._into:
-                found[one] = into
-        return found
+                shown[one] = into
+        return shown
 
     def rewired(self) -> Trace:
         """The trace in which operators run the nets that are shown for theirs."""
@@ -196,12 +196,12 @@ class _Folding:
         def lines(of: list[Line]) -> list[Line]:
             return [wired(line) if line.subnets else line for line in of]
 
-        kept = (self._shown.get(subnet.id, subnet) for subnet in self._trace.subnets if subnet.id not in self._into)
+        subnets = (self._shown.get(subnet.id, subnet) for subnet in self._trace.subnets if subnet.id not in self._into)
         return replace(
             self._trace,
             forward=lines(self._trace.forward),
             backward=lines(self._trace.backward),
-            subnets=[replace(net, forward=lines(net.forward), backward=lines(net.backward)) for net in kept],
+            subnets=[replace(net, forward=lines(net.forward), backward=lines(net.backward)) for net in subnets],
         )
 
 

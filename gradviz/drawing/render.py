@@ -87,7 +87,7 @@ def _rendered(trace: Trace, theme: Theme, seconds: float, clock: Clock) -> Graph
     widest = halves([drawn, *(content.view for content in contents)], theme)
     number: dict[View, int] = {}
     shapes = Shapes()
-    found: list[NodeGroup] = []
+    groups: list[NodeGroup] = []
     for group, around, lines, content in contents:
         view, words = abstract(content)
         if view not in number:
@@ -96,7 +96,7 @@ def _rendered(trace: Trace, theme: Theme, seconds: float, clock: Clock) -> Graph
             if shapes.size > MAX_SHAPES:
                 raise DrawingError("Its parts are too many, and too different, for one page.", kind="too_large")
         clock.tick(sum(line.rpartition(".")[2].startswith("f") for line in lines))
-        found.append(NodeGroup(id=group.id, around=around, lines=list(lines), shape=number[view], words=words))
+        groups.append(NodeGroup(id=group.id, around=around, lines=list(lines), shape=number[view], words=words))
     folded = dict(nesting.plumbing.folded)
     state = state_at(trace, None, nesting.plumbing)
     svg = _picture(trace, drawn, state, theme, seconds, clock, widest=widest if contents else None)
@@ -104,7 +104,7 @@ def _rendered(trace: Trace, theme: Theme, seconds: float, clock: Clock) -> Graph
     clock.end()
     return Graph(
         svg=svg,
-        groups=found,
+        groups=groups,
         shapes=shapes.written,
         phrases=shapes.phrases,
         folded=folded,

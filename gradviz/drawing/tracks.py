@@ -71,7 +71,7 @@ def trunks(net: View, kind: EdgeKind) -> list[Trunk]:
     skipping = [edge for edge in net.edges if edge.skips and edge.kind == kind]
     leaving = Counter(edge.source for edge in skipping)
     arriving = Counter(edge.target for edge in skipping)
-    found: dict[tuple[str, str], Trunk] = {}
+    by_end: dict[tuple[str, str], Trunk] = {}
     for edge in skipping:
         shared, other = edge.source, edge.target
         if arriving[edge.target] > leaving[edge.source]:
@@ -79,15 +79,15 @@ def trunks(net: View, kind: EdgeKind) -> list[Trunk]:
         slots = (nodes[shared].slot, nodes[other].slot)
         # One trunk for those that leave upwards, another for those that leave downwards.
         way = "up" if slots[1] < slots[0] else "down"
-        trunk = found.setdefault((shared, way), Trunk(net.depth, min(slots), max(slots)))
+        trunk = by_end.setdefault((shared, way), Trunk(net.depth, min(slots), max(slots)))
         trunk.top, trunk.bottom = min(trunk.top, *slots), max(trunk.bottom, *slots)
         trunk.ends = trunk.ends or [shared]
         if nodes[edge.source].role == "port" and not edge.carried:
             trunk.port = edge.source
         trunk.edges.append(edge)
         trunk.ends.append(other)
-    _lay(list(found.values()))
-    return list(found.values())
+    _lay(list(by_end.values()))
+    return list(by_end.values())
 
 
 def _lay(laid: list[Trunk]) -> None:
@@ -213,17 +213,17 @@ class Detours:
 
 def meetings(laid: Sequence[Trunk], nodes: Mapping[str, Node]) -> Meetings:
     """The meetings of trunks with nodes."""
-    found: dict[str, list[Meeting]] = {}
+    by_node: dict[str, list[Meeting]] = {}
     for trunk in sorted(laid, key=lambda trunk: trunk.track):
         lines = {trunk.label_end(edge): len(label(edge.names)) for edge in trunk.edges}
         leaves_down = nodes[trunk.ends[0]].slot == trunk.top
         for number, end in enumerate(trunk.ends):
             meeting = Meeting(nodes[end], trunk, leaves_down == (number == 0), lines.get(end, 0))
-            found.setdefault(end, []).append(meeting)
-    return found
+            by_node.setdefault(end, []).append(meeting)
+    return by_node
 
 
-def detours(slot: Sequence[Node], found: Meetings, theme: Theme) -> Detours:
+def detours(slot: Sequence[Node], by_node: Meetings, theme: Theme) -> Detours:
     """The way of a node runs beyond those of the nodes to its right, and an inner track's beyond an outer one's.
 
     So they do not cross where they leave the nodes. Labels stand over the lines.
@@ -231,13 +231,13 @@ def detours(slot: Sequence[Node], found: Meetings, theme: Theme) -> Detours:
     inner = passing(slot)
     distances: list[tuple[Meeting, float]] = []
     room = {False: 0.0, True: 0.0}
-    for meeting in reversed([meeting for node in inner for meeting in found.get(node.id, ())]):
+    for meeting in reversed([meeting for node in inner for meeting in by_node.get(node.id, ())]):
         height = _height(meeting, theme)
         distance = room[meeting.down] or FIRST_DETOUR
         room[meeting.down] = distance + height
         distances.append((meeting, distance + height if meeting.down else distance))
     below = {-1: 0.0, 1: 0.0}
-    for meeting in reversed([meeting for node in slot if node not in inner for meeting in found.get(node.id, ())]):
+    for meeting in reversed([meeting for node in slot if node not in inner for meeting in by_node.get(node.id, ())]):
         if meeting.below:
             side = meeting.trunk.side
             below[side] = (below[side] or max(room[True], FIRST_BELOW)) + _height(meeting, theme)
@@ -245,14 +245,14 @@ def detours(slot: Sequence[Node], found: Meetings, theme: Theme) -> Detours:
     return Detours(distances, room[False], max(room[True], *below.values()))
 
 
-def side_taps(found: Meetings, boxes: Mapping[str, Box], theme: Theme) -> dict[tuple[str, int], Tap]:
+def side_taps(by_node: Meetings, boxes: Mapping[str, Box], theme: Theme) -> dict[tuple[str, int], Tap]:
     """Taps at the outer sides, ordered so that those of one node cross no trunk of another tap.
 
     Trunks that go on upwards meet the upper part, the inner ones highest; those that go on downwards the lower part,
     the inner ones lowest. The first one has its label over it, the last one under it.
     """
     taps: dict[tuple[str, int], Tap] = {}
-    for end, all_of_node in found.items():
+    for end, all_of_node in by_node.items():
         ordered = [meeting for meeting in all_of_node if not meeting.down]
         ordered += [meeting for meeting in reversed(all_of_node) if meeting.down and not meeting.below]
         box = boxes[end]
@@ -271,13 +271,13 @@ def side_taps(found: Meetings, boxes: Mapping[str, Box], theme: Theme) -> dict[t
 
 
 def detour_taps(
-    found: Sequence[Detours], boxes: Mapping[str, Box], label_x: float, theme: Theme
+    all_detours: Sequence[Detours], boxes: Mapping[str, Box], label_x: float, theme: Theme
 ) -> dict[tuple[str, int], Tap]:
     """Taps at tops and bottoms. Labels of those that pass nodes stand beyond all, where no other edge cuts them."""
     taps: dict[tuple[str, int], Tap] = {}
-    count = Counter(meeting.node.id for beside in found for meeting, _ in beside.distances)
+    count = Counter(meeting.node.id for beside in all_detours for meeting, _ in beside.distances)
     left = count.copy()
-    for meeting, distance in (detour for beside in found for detour in beside.distances):
+    for meeting, distance in (detour for beside in all_detours for detour in beside.distances):
         box, side = boxes[meeting.node.id], meeting.trunk.side
         left[meeting.node.id] -= 1
         offset = left[meeting.node.id] - (count[meeting.node.id] - 1) / 2

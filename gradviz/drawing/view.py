@@ -112,10 +112,10 @@ class View(msgspec.Struct, frozen=True):
 
     def rows(self) -> list[list[Node]]:
         """The nodes of each slot of this net alone, from top to bottom."""
-        found: dict[int, list[Node]] = {}
+        slots: dict[int, list[Node]] = {}
         for node in self.nodes:
-            found.setdefault(node.slot, []).append(node)
-        return list(found.values())
+            slots.setdefault(node.slot, []).append(node)
+        return list(slots.values())
 
     def nets(self) -> Iterator[View]:
         """This net, then those in its clusters, an outer one before those inside of it."""
@@ -134,15 +134,15 @@ class View(msgspec.Struct, frozen=True):
 
     def feet(self) -> dict[str, str]:
         """Open operators, and the last port of each one's nets: there begins and ends what is below it."""
-        found: dict[str, str] = {}
+        lowest_ports: dict[str, str] = {}
         for net in self.nets():
             for cluster in net.clusters:
                 ports = [node for section in cluster.sections for node in section.view.nodes if node.role == "port"]
                 lowest = {node.is_forward: node.id for node in sorted(ports, key=lambda node: node.slot)}
                 for node in net.nodes:
                     if node.slot == cluster.slot and node.is_forward in lowest:
-                        found[node.id] = lowest[node.is_forward]
-        return found
+                        lowest_ports[node.id] = lowest[node.is_forward]
+        return lowest_ports
 
 
 class Section(msgspec.Struct, frozen=True):

@@ -279,11 +279,11 @@ def _dense_sum(of: Tracked, generators: Sequence[Generator], operators: list[Ope
     total = _name_of_sum(of, first, generators, names)
     renames: list[Rename] = []
     terms: list[str] = []
-    kept = None if names.by_arrival else first
+    unrenamed = None if names.by_arrival else first
     number = 0
     for place, generator in enumerate(generators):
         name: Any = generator.gradient
-        if generator.steps and generator is not kept:
+        if generator.steps and generator is not unrenamed:
             generator.gradient, number = names.split(name, max(number, place) if names.by_arrival else number)
             renames += _rename(generator.steps, name, generator.gradient, operators)
             name = generator.gradient

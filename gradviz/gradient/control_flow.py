@@ -170,7 +170,7 @@ class _Branch:
 
     def _loses(self, blob: str) -> bool:
         """Whether nothing around the branch, which overwrites the blob, keeps what it was before."""
-        return self._overwrites(blob) and not self._nesting.is_kept(blob)
+        return self._overwrites(blob) and not self._nesting.is_readable(blob)
 
 
 def _attempt_branch(

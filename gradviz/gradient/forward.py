@@ -14,7 +14,7 @@ from typing import Any
 from ..operators import lookup
 from ..operators.arguments import check_names
 from ..program import Gradient, GradientError, GradientSlice, NetError, Operator
-from ..program.control_flow import NETS, check_structure, kept_inputs, kept_name, scopes_of
+from ..program.control_flow import NETS, check_structure, implicit_inputs, saved_name, scopes_of
 from ..program.errors import meant, shorten
 from ..program.events import Checked, InputChecked, Source
 from ..program.net import check_depth
@@ -76,20 +76,20 @@ class ForwardProgram:
             raise duplicate_output(op, index)
         if op.args and (operator_type := lookup(op.type)):
             check_names(op, index, operator_type.args, GradientError)
-        kept = []
+        implicit = []
         if op.type in NETS:
             if not self.around.path:
                 check_depth(op, index, GradientError)
             check_structure(op, index, GradientError)
-            kept = [self._kept(name) for name in kept_inputs(op)]
+            implicit = [self._implicit_input(name) for name in implicit_inputs(op)]
         ssa = play(op, self.blobs, Tracked)
-        ssa.reads.extend(kept)
+        ssa.reads.extend(implicit)
         if index >= self.skip:
             for blob in ssa.reads:
                 blob.use(index)
         self.ssa.append(ssa)
 
-    def _kept(self, name: str) -> Tracked:
+    def _implicit_input(self, name: str) -> Tracked:
         """What an operator may leave as it is, as it is before."""
         if name not in self.blobs:
             self.blobs[name] = [Tracked(name, 0)]
@@ -146,7 +146,7 @@ class ForwardProgram:
     def name_of(self, blob: str) -> str:
         """The name under which the first version of `blob` can be read in the backward pass."""
         first, latest = self.blobs[blob][0], self.blobs[blob][-1]
-        return blob if first is latest else kept_name(first)
+        return blob if first is latest else saved_name(first)
 
     def is_from_outside(self, blob: str) -> bool:
         """Whether the first version of `blob` was there before the first operator."""
@@ -207,7 +207,7 @@ class ForwardProgram:
         forward: list[tuple[Source, list[Tracked]]] = [("input", ssa.reads), ("output", ssa.writes)]
         for source, blobs in forward:
             for blob in blobs:
-                if grad_op_input == self.around.kept(blob):
+                if grad_op_input == self.around.readable_name(blob):
                     return Checked(grad_op_input, source, blob.name, blob.version)
         raise out_of_scope(op, fwd_op_idx, grad_op_input)
 
@@ -228,8 +228,8 @@ class ForwardProgram:
         if blob.name in scopes_of(self.ssa[index].op):
             self._check_scope(blob, source, index)
             return Checked(blob.name, source, blob.name, blob.version)
-        if (kept := self.around.kept(blob)) is not None:
-            return Checked(kept, source, blob.name, blob.version)
+        if (name := self.around.readable_name(blob)) is not None:
+            return Checked(name, source, blob.name, blob.version)
         raise version_overwritten(self.ssa, index, source, blob, latest)
 
     def _leave(self, scopes: Iterable[str], index: int) -> None:

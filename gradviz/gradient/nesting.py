@@ -8,7 +8,7 @@ import msgspec
 from ..operators import is_constant
 from ..operators.gradients import gradient_name
 from ..program import GradientError, Operator
-from ..program.control_flow import kept_name, nested_nets, outside, within
+from ..program.control_flow import nested_nets, outside, saved_name, within
 from ..program.events import EnteredSubnet, Event, LeftSubnet, Source
 from ..program.operator import BlobVersion
 from .refusals import version_overwritten
@@ -31,7 +31,7 @@ class Surroundings(msgspec.Struct, frozen=True):
         initial: blobs that are there before its first operator.
         leaving: blobs that are read outside of it.
         reserved: names that its gradient operators may not write.
-        keeps_versions: whether overwritten versions of its blobs can still be read, by their `kept_name`.
+        keeps_versions: whether overwritten versions of its blobs can still be read, by their `saved_name`.
         still_holds: whether a blob is, when the backward pass runs, what it is at the end of the net.
         zeroed: blobs that the net overwrites, and whose gradients before that it shall make where a Do can: zeros.
         events: where its events go; None: they are not wanted.
@@ -48,9 +48,9 @@ class Surroundings(msgspec.Struct, frozen=True):
     events: list[Event] | None = None
     copies: Mapping[str, str] = {}
 
-    def kept(self, blob: BlobVersion) -> str | None:
+    def readable_name(self, blob: BlobVersion) -> str | None:
         """The name under which an overwritten version of a blob of the net can still be read; None: it is gone."""
-        return kept_name(blob) if self.keeps_versions else self.copies.get(str(blob))
+        return saved_name(blob) if self.keeps_versions else self.copies.get(str(blob))
 
 
 class Attempt(NamedTuple):
@@ -168,9 +168,9 @@ class Nesting:
         is_assumed = self._before[blob].version == 0 and blob in self._ir.assumed
         return not is_assumed or blob in self._ssa.op.inputs
 
-    def is_kept(self, blob: str) -> bool:
-        """Whether no operator of the program around it takes from the backward pass what the blob was before."""
-        return self._is_latest(self._before[blob]) or self._ir.around.kept(self._before[blob]) is not None
+    def is_readable(self, blob: str) -> bool:
+        """Whether the backward pass can still read what the blob was before: no operator around it takes that away."""
+        return self._is_latest(self._before[blob]) or self._ir.around.readable_name(self._before[blob]) is not None
 
     def name_before(self, blob: str) -> str:
         """The name under which the backward pass finds the blob around it as it was before the operator ran.
@@ -188,10 +188,10 @@ class Nesting:
     def _name_of(self, version: "Tracked", source: Source) -> str:
         if self._is_latest(version):
             return version.name
-        if (kept := self._ir.around.kept(version)) is None:
+        if (name := self._ir.around.readable_name(version)) is None:
             latest = self._ir.blobs[version.name][-1]
             raise version_overwritten(self._ir.ssa, self.index, source, version, latest)
-        return kept
+        return name
 
     def _is_latest(self, version: "Tracked") -> bool:
         return version is self._ir.blobs[version.name][-1]

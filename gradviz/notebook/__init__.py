@@ -67,8 +67,8 @@ def _bundle(event: Event) -> dict[str, Any] | None:
 
 def _cell(shell: Any, path: str) -> str | None:
     """``cell 4`` for the path that the cell of a shell was compiled as."""
-    found = shell.compile.format_code_name(path)
-    return None if found is None else f"cell {found[1].removeprefix('In[').removesuffix(']')}"
+    label = shell.compile.format_code_name(path)
+    return None if label is None else f"cell {label[1].removeprefix('In[').removesuffix(']')}"
 
 
 def announce(session: Shown) -> None:
@@ -83,8 +83,8 @@ def announce(session: Shown) -> None:
 def request() -> dict[str, Any]:
     """The message that the kernel is at, mostly one that runs a cell; empty where there is none to be had."""
     get_parent = getattr(getattr(kernel_shell(), "kernel", None), "get_parent", None)
-    found: dict[str, Any] = get_parent() if get_parent is not None else {}
-    return found
+    message: dict[str, Any] = get_parent() if get_parent is not None else {}
+    return message
 
 
 def _running_cell(shell: Any) -> int | None:

@@ -128,8 +128,8 @@ def answered(session: Questions, question: Question) -> dict[str, Any]:
 def _done(result: Saved | Shown | dict[str, Any]) -> dict[str, Any]:
     if not isinstance(result, Saved):
         return {"blocks": [], "data": result if isinstance(result, dict) else None}
-    said = ". ".join(filter(None, [f"Saved as {result.path}", result.said]))
-    return {"blocks": [_row(Paragraph(said))], "data": {"file": result.path.name}}
+    text = ". ".join(filter(None, [f"Saved as {result.path}", result.summary]))
+    return {"blocks": [_row(Paragraph(text))], "data": {"file": result.path.name}}
 
 
 def _moved(session: Cursor, question: Question) -> str:

@@ -30,7 +30,7 @@ from ..operators.arguments import own_arguments
 from ..operators.registry import Array
 from ..operators.scopes import ScopeStack
 from ..program import GradvizError, NetDef, Operator
-from ..program.control_flow import NETS, kept_inputs
+from ..program.control_flow import NETS, implicit_inputs
 from ..program.errors import count_of
 from ..program.net import plain_argument
 from ..program.operator import free_name, parts_of
@@ -120,14 +120,14 @@ def write_notebook(path: str | Path, trace: Trace, recording: Recording | None) 
         "nbformat": 4,
         "nbformat_minor": 5,
     }
-    if writer.kept:
+    if writer.large_arrays:
         packed = io.BytesIO()
-        np.savez_compressed(packed, **writer.kept)
+        np.savez_compressed(packed, **writer.large_arrays)
         write_whole(beside, packed.getvalue())
     write_whole(target, msgspec.json.format(msgspec.json.encode(notebook), indent=1))
     forward, backward = map(len, map(operators_of, (trace.forward, trace.backward)))
-    file = beside.name if writer.kept else None
-    return Written(target.name, len(cells), forward, backward, len(writer.kept), file)
+    file = beside.name if writer.large_arrays else None
+    return Written(target.name, len(cells), forward, backward, len(writer.large_arrays), file)
 
 
 def with_values(recording: Recording | None, what: str) -> Recording:
@@ -273,7 +273,7 @@ class Cells(ABC):
         lines = operators_of([*self._forward, *self._backward])
         written = {version for line in lines for version in line.outputs}
         read = {version for line in lines for version in line.inputs}
-        read |= {f"{name}@0" for line in lines for name in kept_inputs(self._operators[line.id])}
+        read |= {f"{name}@0" for line in lines for name in implicit_inputs(self._operators[line.id])}
         return {
             name: f"{name}@{number}" for name, number in self._recording.values if f"{name}@{number}" in read - written
         }
@@ -283,11 +283,11 @@ class _Notebook(Cells):
     """Makes all cells of a notebook.
 
     Attributes:
-        kept: the arrays for the file beside it, by what the cells call them.
+        large_arrays: those for the file beside it, by what the cells call them.
     """
 
     def __init__(self, trace: Trace, recording: Recording, file: str) -> None:
-        self.kept: dict[str, Array] = {}
+        self.large_arrays: dict[str, Array] = {}
         self._file = file
         super().__init__(trace, recording, (trace.forward, trace.backward), recording.ys, recording.skip)
 
@@ -320,7 +320,7 @@ class _Notebook(Cells):
         if any(cell["cell_type"] == "code" and NOT_FINITE.search(cell["source"]) for cell in cells):
             yield "from numpy import inf, nan"
         yield "\nimport gradviz\n"
-        if self.kept:
+        if self.large_arrays:
             yield f"kept = np.load({quoted(self._file)})  # the larger arrays"
         yield "ws = gradviz.Workspace()"
 
@@ -355,7 +355,7 @@ class _Notebook(Cells):
         array = moved(array_of(self._recording.values[key_of(version)], self.what), CPU)
         if array.size <= INLINE:
             return array_code(array)
-        self.kept[name] = array
+        self.large_arrays[name] = array
         return f"kept[{quoted(name)}]"
 
 

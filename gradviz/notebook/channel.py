@@ -116,11 +116,11 @@ class Channel:
     def sessions(self) -> dict[Shown, str]:
         """All sessions that there are, the oldest first, each with a label that no other has."""
         seen: Counter[str] = Counter()
-        found = {}
+        labels = {}
         for session, label in list(self._labels.items()):
             seen[label] += 1
-            found[session] = f"{label} ({seen[label]})" if seen[label] > 1 else label
-        return found
+            labels[session] = f"{label} ({seen[label]})" if seen[label] > 1 else label
+        return labels
 
     def activate(self, session: Shown) -> None:
         """Make `session` the one that all panels show and move."""
@@ -180,37 +180,37 @@ class Channel:
     def _heard(self, panel: BaseComm, message: dict[str, Any]) -> None:
         data = message.get("content", {}).get("data")
         try:
-            said = msgspec.convert(data, Move | Mark | Choose | GoOn | Ask)
+            command = msgspec.convert(data, Move | Mark | Choose | GoOn | Ask)
         except msgspec.ValidationError as error:
             logger.warning("A message of the gradviz panel was not understood and is ignored: %s", error)
             return
-        if isinstance(said, Choose):
-            self._choose(panel, said.id)
+        if isinstance(command, Choose):
+            self._choose(panel, command.id)
             return
         session = self._current()
-        if isinstance(said, Ask):
-            asked = session if session is not None and session.id == said.id else None
-            answer = reply(asked, said.question)
+        if isinstance(command, Ask):
+            asked = session if session is not None and session.id == command.id else None
+            answer = reply(asked, command.question)
             panel.send(answer)
-            if shown := shown_after(asked, said.question, answer):
+            if shown := shown_after(asked, command.question, answer):
                 self.activate(shown)
             return
-        if session is None or session.id != said.id:
+        if session is None or session.id != command.id:
             # The panel still shows a session that is gone or was replaced while its message was on the way.
             panel.send(self._introduction(session))
             return
         self._speaking = panel
         try:
-            match said:
+            match command:
                 case Mark():
-                    session.marks = Marked(breakpoints=said.breakpoints, watches=said.watches)
+                    session.marks = Marked(breakpoints=command.breakpoints, watches=command.watches)
                 case Move():
-                    session.move_to(said.position)
+                    session.move_to(command.position)
                 case GoOn():
                     session.wait.end()
         finally:
             self._speaking = None
-        if isinstance(said, Move) and session.position != said.position:
+        if isinstance(command, Move) and session.position != command.position:
             panel.send(_whereabouts(session))
 
     def _choose(self, panel: BaseComm, identity: str) -> None:

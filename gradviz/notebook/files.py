@@ -81,7 +81,7 @@ class Saved(NamedTuple):
     """The whole path of a file, and what there is to say of what is in it."""
 
     path: Path
-    said: str
+    summary: str
 
 
 def save(session: Shown, form: str, name: str, replace: int) -> Saved:

@@ -74,8 +74,8 @@ def page(
     """
     pace, count = Pace(progress, "write"), len(trace.events)
     with uncollected():
-        kept, left_out = within(trace, budget)
-        document = encode(kept)
+        reduced, left_out = within(trace, budget)
+        document = encode(reduced)
     if len(document) > MOST_DOCUMENT:
         raise too_large("The document", len(document))
     pace.reached(count)
@@ -88,12 +88,12 @@ def page(
     pace.end(count)
     script, style = ((STATIC / name).read_text("utf-8") for name in ("page.js", "page.css"))
     name = escape(title if title is not None else trace.name or "A backward pass")
-    said = (
+    extent = (
         f"{count} events"
         if trace.part is None
         else f"Events {trace.part.first + 1} to {trace.part.first + count} of {trace.length}"
     )
-    subtitle = f"{said} of a backward pass, recorded by {trace.producer[:MOST_PRODUCER]}."
+    subtitle = f"{extent} of a backward pass, recorded by {trace.producer[:MOST_PRODUCER]}."
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -154,9 +154,9 @@ def _packed(document: bytes) -> str:
     return b64encode(gzip.compress(ascii, compresslevel=6, mtime=0)).decode()
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _escaped(match: re.Match[str]) -> str:
     """Characters as escapes of JSON, which are units of UTF-16."""
-    units = found[0].encode("utf-16-be", "surrogatepass").hex()
+    units = match[0].encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
@@ -175,12 +175,12 @@ def within(trace: Trace, budget: int) -> tuple[Trace, str]:
         corners = [_corner(value, rows, columns) for value in values]
         if without_elements + len(msgspec.json.encode(corners)) <= budget:
             smaller = [replace(value, preview=corner) for value, corner in zip(values, corners, strict=True)]
-            said = (
+            reduction = (
                 f"it has the first {rows} × {columns} elements of an array at most"
                 if rows
                 else "the elements of arrays were left out; their statistics are there"
             )
-            return _with(trace, smaller), f"To keep the page small, {said}."
+            return _with(trace, smaller), f"To keep the page small, {reduction}."
     bare = _with(trace, [_bare(value) for value in values])
     return bare, "To keep the page small, all numbers of values were left out; their shapes and types are there."
 

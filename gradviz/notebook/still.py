@@ -50,7 +50,7 @@ def dark_colours() -> dict[str, str]:
 
 def text(trace: Trace, position: int) -> str:
     """Where `trace` is at `position`, what just happened, and the program as it reads there."""
-    parts = [_where(trace, position), *(said.replace("`", "") for said in _said(trace, position))]
+    parts = [_where(trace, position), *(sentence.replace("`", "") for sentence in _sentences(trace, position))]
     parts += _written(trace, position)
     for title, lines in _halves(trace):
         parts.append("\n".join([title, *(plain(row) for row in rows(trace, lines, position))]))
@@ -62,7 +62,7 @@ def html(trace: Trace, position: int, picture: str) -> str:
     halves = "".join(_half(title, rows(trace, lines, position)) for title, lines in _halves(trace))
     return (
         f"<div><p><strong>{escape(_where(trace, position))}</strong></p>"
-        f"{''.join(f'<p>{_with_code(said)}</p>' for said in _said(trace, position))}"
+        f"{''.join(f'<p>{_with_code(sentence)}</p>' for sentence in _sentences(trace, position))}"
         f"{''.join(f'<pre>{escape(array)}</pre>' for array in _written(trace, position))}"
         f'<div style="display:flex;flex-wrap:wrap;gap:12px;align-items:flex-start"><div>{picture}</div>'
         f"<div>{halves}</div></div></div>"
@@ -78,10 +78,10 @@ def _where(trace: Trace, position: int) -> str:
     return f"{trace.name}: event {position} of {trace.length}"
 
 
-def _said(trace: Trace, position: int) -> list[str]:
+def _sentences(trace: Trace, position: int) -> list[str]:
     event = trace.event_at(position)
     is_narrated = event is None or (event.kind == "Failed" and event.phase == "run")
-    return [said for said in (trace.narration(position), reminder(trace.obstacle, is_narrated=is_narrated)) if said]
+    return list(filter(None, (trace.narration(position), reminder(trace.obstacle, is_narrated=is_narrated))))
 
 
 def _written(trace: Trace, position: int) -> Iterator[str]:
@@ -97,8 +97,10 @@ def _written(trace: Trace, position: int) -> Iterator[str]:
         rows = [[number if isinstance(number, str) else f"{number:.6g}" for number in row] for row in value.preview]
         width = max((len(number) for row in rows for number in row), default=0)
         is_whole = sum(map(len, rows)) == value.size
-        said = f"{version}, {' × '.join(map(str, value.shape)) or 'a number'}{'' if is_whole else ', where it begins'}:"
-        yield "\n".join([said, *("  ".join(number.rjust(width) for number in row) for row in rows)])
+        heading = (
+            f"{version}, {' × '.join(map(str, value.shape)) or 'a number'}{'' if is_whole else ', where it begins'}:"
+        )
+        yield "\n".join([heading, *("  ".join(number.rjust(width) for number in row) for row in rows)])
 
 
 def _halves(trace: Trace) -> list[tuple[str, list[Line]]]:

@@ -125,22 +125,22 @@ class DebuggerWidget(anywidget.AnyWidget):
 
     def _hear(self, _widget: Any, content: Any, _buffers: Any) -> None:
         try:
-            said = msgspec.convert(content, Question | Change | GoOn | Resend)
+            message = msgspec.convert(content, Question | Change | GoOn | Resend)
         except msgspec.ValidationError as error:
             logger.warning("A message of the gradviz widget was not understood and is ignored: %s", error)
             return
         session = self._session()
-        match said:
+        match message:
             case Question():
-                answer = reply(session, said)
+                answer = reply(session, message)
                 self.send(answer)
-                if shown := shown_after(session, said, answer):
+                if shown := shown_after(session, message, answer):
                     self.show(shown)
             case Change():
-                if said.session == self.session:
-                    self.set_state(said.state)
+                if message.session == self.session:
+                    self.set_state(message.state)
                     self.send(content)
-                self.heard = {**self.heard, said.by: said.turn}
+                self.heard = {**self.heard, message.by: message.turn}
             case GoOn() if session is not None:
                 session.wait.end()
             case Resend():

@@ -395,14 +395,14 @@ def conv_gradient(op: Operator, x: Array, w: Array, dy: Array) -> Arrays:
     x, dy, is_transposed = batch_last(op, x), contiguous(batch_last(op, dy)), op.type.startswith("ConvTranspose")
     images, maps = (dy, x) if is_transposed else (x, dy)
     images = in_phases(images, layer.windows)
-    found = [filters_of(op, layer.filter_gradient(images, maps), w)]
+    gradients = [filters_of(op, layer.filter_gradient(images, maps), w)]
     if with_bias:
-        found.append(dy.sum(axis=tuple(range(1, dy.ndim))))
+        gradients.append(dy.sum(axis=tuple(range(1, dy.ndim))))
     if with_x:
         filters = filter_matrices(op, w, layer.groups)
         dx = layer.forward(filters, images) if is_transposed else layer.image_gradient(filters, maps)
-        found.append(batch_first(op, dx))
-    return tuple(found)
+        gradients.append(batch_first(op, dx))
+    return tuple(gradients)
 
 
 @register_gradient("ConvTransposeGradient")

@@ -74,7 +74,7 @@ def resize_like(op: Operator, x: Array, like: Array) -> Array:
     return x.reshape(like.shape)
 
 
-def said_dims(op: Operator, ndim: int) -> list[int]:
+def dims_of(op: Operator, ndim: int) -> list[int]:
     """The argument `dims`, in order; `ndim`: how many dimensions the larger array has."""
     dims = sorted(set(op.args.get("dims", ())))
     if not dims:
@@ -88,14 +88,14 @@ def said_dims(op: Operator, ndim: int) -> list[int]:
 def expand_dims(op: Operator, shape: Shape) -> Shape:
     """x with a dimension of size 1 at each of `dims`, counted in y."""
     ndim = len(shape) + len(set(op.args.get("dims", ())))
-    dims, sizes = said_dims(op, ndim), iter(shape)
+    dims, sizes = dims_of(op, ndim), iter(shape)
     return tuple(1 if axis in dims else next(sizes) for axis in range(ndim))
 
 
 @in_order("Squeeze", "y = x without dimensions of 1", "dx = dy with them", "ExpandDims", args=DIMS_ARGS)
 def squeeze(op: Operator, shape: Shape) -> Shape:
     """x without its dimensions `dims`, which are of size 1."""
-    dims = said_dims(op, len(shape))
+    dims = dims_of(op, len(shape))
     if any(shape[axis] != 1 for axis in dims):
         raise misfit(f"dims {dims} of x of shape {shape} are not all of size 1.", "Name dimensions of size 1.")
     return tuple(size for axis, size in enumerate(shape) if axis not in dims)

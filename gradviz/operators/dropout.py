@@ -15,7 +15,7 @@ from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, registe
 DROPOUT_ARGS: dict[str, Any] = {"ratio": 0.5, "is_test": 0, **SEED_ARGS}
 
 
-def kept(op: Operator) -> float:
+def keep_probability(op: Operator) -> float:
     """The part of the elements that stays."""
     ratio = op.args.get("ratio", 0.5)
     if not 0 <= ratio < 1:
@@ -31,7 +31,7 @@ def without_mask() -> RunError:
 def dropout_spec(op: Operator, x: ArraySpec) -> ArraySpec | tuple[ArraySpec, ArraySpec]:
     """Inference of Dropout; only with `is_test` the mask may be left out."""
     need_floats(op, (x,))
-    kept(op)
+    keep_probability(op)
     if len(op.outputs) > 1:
         return x, ArraySpec(x.shape, BOOL)
     if not op.args.get("is_test", 0):
@@ -55,7 +55,7 @@ def dropout(op: Operator, x: Array) -> Array | tuple[Array, Array]:
     """
     if op.args.get("is_test", 0):
         return (x, np.ones_like(x, BOOL)) if len(op.outputs) > 1 else x
-    keep = kept(op)
+    keep = keep_probability(op)
     mask = uniform(op, x.shape, x) < keep
     return x * mask * (1 / keep), mask
 
@@ -78,7 +78,7 @@ def dropout_grad_spec(op: Operator, dy: ArraySpec, mask: ArraySpec | None = None
 )
 def dropout_grad(op: Operator, dy: Array, mask: Array | None = None) -> Array:
     """Gradient of Dropout."""
-    return dy if mask is None or op.args.get("is_test", 0) else dy * mask * (1 / kept(op))
+    return dy if mask is None or op.args.get("is_test", 0) else dy * mask * (1 / keep_probability(op))
 
 
 @register_gradient("Dropout")

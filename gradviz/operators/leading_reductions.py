@@ -104,8 +104,8 @@ def sum_side_gradient(op: Operator, dy: Array, x: Array, lengths: Array | None =
     """Gradient of ReduceFrontSum and ReduceBackSum; 0 for what `lengths` leaves out."""
     seen, axis = as_seen(op, x)
     wide = column(op, dy)
-    kept = filled(wide, seen) if lengths is None else np.where(counted(lengths, seen, axis), wide, 0)
-    return kept.reshape(x.shape)
+    dx = filled(wide, seen) if lengths is None else np.where(counted(lengths, seen, axis), wide, 0)
+    return dx.reshape(x.shape)
 
 
 def sizes(op: Operator, like: Array, x: Array, lengths: Array | None) -> Array | int:

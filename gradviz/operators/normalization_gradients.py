@@ -43,8 +43,8 @@ def second(g: Array, g_dx: Array, h: Array, x_hat: Array, r: Array, gather: Gath
     """∂g and ∂x of dx = x̂' g; `h`: what arrives at x̂ by another way."""
 
     def through(arrived: Array) -> Array:
-        kept = arrived - gather(arrived) if centred else arrived
-        return r * (kept - x_hat * gather(arrived * x_hat))
+        term = arrived - gather(arrived) if centred else arrived
+        return r * (term - x_hat * gather(arrived * x_hat))
 
     g_g = through(g_dx)
     h = h - r * (g_dx * gather(g * x_hat) + g * gather(g_dx * x_hat))

@@ -27,12 +27,12 @@ def image_margins(op: Operator, shape: tuple[int, ...]) -> Margins:
     """The same of PadImage, which has margins in height and width, and may cut off there: they are negative then."""
     if len(shape) != 4:
         raise misfit(f"an image batch has four dimensions, the shape is {shape}.")
-    said = list(op.args.get("pads", ())) or [
+    pads = list(op.args.get("pads", ())) or [
         op.args.get(name, op.args.get("pad", 0)) for name in ("pad_t", "pad_l", "pad_b", "pad_r")
     ]
-    if len(said) != 4:
-        raise misfit(f"pads {said} are not four sizes: top, left, bottom, right.")
-    sides = list(zip(said[:2], said[2:], strict=True))
+    if len(pads) != 4:
+        raise misfit(f"pads {pads} are not four sizes: top, left, bottom, right.")
+    sides = list(zip(pads[:2], pads[2:], strict=True))
     return [(0, 0), *sides, (0, 0)] if op.args.get("order", "NCHW") == "NHWC" else [(0, 0), (0, 0), *sides]
 
 

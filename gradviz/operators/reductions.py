@@ -18,10 +18,10 @@ ARGS: dict[str, Any] = {"axes": (), "keepdims": 1}
 
 def reduced_axes(op: Operator, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The axes that `op` reduces, counted from the front."""
-    said = op.args.get("axes", ())
-    axes = {canonical_axis(axis, shape) for axis in said}
-    if len(axes) < len(said):
-        raise misfit(f"axes {list(said)} name a dimension of {shape} twice.", "Name each axis once.")
+    argument = op.args.get("axes", ())
+    axes = {canonical_axis(axis, shape) for axis in argument}
+    if len(axes) < len(argument):
+        raise misfit(f"axes {list(argument)} name a dimension of {shape} twice.", "Name each axis once.")
     return tuple(sorted(axes)) or tuple(range(len(shape)))
 
 

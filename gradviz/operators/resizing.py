@@ -135,14 +135,14 @@ def ranges(op: Operator, shape: tuple[int, ...], bounds: Arrays = ()) -> tuple[s
         starts, ends = op.args.get("starts", ()), op.args.get("ends", ())
     if len(starts) != len(ends) or len(starts) > len(shape):
         raise misfit(f"starts {list(starts)} and ends {list(ends)} do not fit x of shape {shape}.")
-    kept = []
+    slices = []
     for size, *places in zip(shape, starts, ends, strict=False):
         # A place below 0 counts from behind the last element: -1 is the end.
         start, end = (min(place if place >= 0 else size + 1 + place, size) for place in places)
         if not 0 <= start <= end:
             raise misfit(f"starts {list(starts)} and ends {list(ends)} leave nothing of x of shape {shape}.")
-        kept.append(slice(start, end))
-    return tuple(kept)
+        slices.append(slice(start, end))
+    return tuple(slices)
 
 
 def slice_spec(op: Operator, x: ArraySpec, *bounds: ArraySpec) -> ArraySpec | None:
@@ -153,8 +153,8 @@ def slice_spec(op: Operator, x: ArraySpec, *bounds: ArraySpec) -> ArraySpec | No
         need_integers(bound, "starts and ends must be integers (n,)", ndim=1)
     if bounds:
         return None
-    kept = ranges(op, x.shape)
-    return ArraySpec((*(part.stop - part.start for part in kept), *x.shape[len(kept) :]), x.dtype)
+    slices = ranges(op, x.shape)
+    return ArraySpec((*(part.stop - part.start for part in slices), *x.shape[len(slices) :]), x.dtype)
 
 
 @operator(

@@ -110,8 +110,8 @@ def segments_spec(op: Operator, x: ArraySpec, *lists: ArraySpec) -> ArraySpec | 
 
 def segment_count(op: Operator, ids: Array) -> int:
     """How many segments `ids` name; the argument `num_segments` of Unsorted types says it where it is given."""
-    said = op.args.get("num_segments", -1) if "Unsorted" in op.type else -1
-    return said if said > 0 else (int(ids.max()) + 1 if ids.size else 0)
+    count = op.args.get("num_segments", -1) if "Unsorted" in op.type else -1
+    return count if count > 0 else (int(ids.max()) + 1 if ids.size else 0)
 
 
 def check_sorted(ids: Array) -> None:

@@ -130,8 +130,8 @@ def place_spec(op: Operator, x: ArraySpec) -> ArraySpec:
     axis = canonical_axis(op.args.get("axis", -1), x.shape)
     if not x.shape[axis]:
         raise misfit(f"x of shape {x.shape} has no elements along axis {axis}.")
-    kept = (1,) if op.args.get("keepdims", 1) else ()
-    return ArraySpec((*x.shape[:axis], *kept, *x.shape[axis + 1 :]), INT64)
+    reduced = (1,) if op.args.get("keepdims", 1) else ()
+    return ArraySpec((*x.shape[:axis], *reduced, *x.shape[axis + 1 :]), INT64)
 
 
 PLACE: dict[str, Any] = {

@@ -75,8 +75,8 @@ def reshape(op: Operator, x: Array, shape: Array | None = None) -> tuple[Array, 
         sizes = new_shape(x.shape, tuple(op.args["shape"]))
     else:
         # The old shape of an empty array, which undoes a Reshape, holds zeros that mean 0.
-        said = tuple(shape.tolist())
-        sizes = new_shape(x.shape, said, zero_copies=bool(x.size) or -1 in said)
+        wanted = tuple(shape.tolist())
+        sizes = new_shape(x.shape, wanted, zero_copies=bool(x.size) or -1 in wanted)
     return x.reshape(sizes), np.array(x.shape, dtype=np.int64, like=x)
 
 
@@ -175,24 +175,24 @@ def concat_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return op_gradient(op, [g_output[0], op.outputs[1]], range(len(op.inputs)), "Split")
 
 
-def part_sizes(op: Operator, size: int, axis: int, said: tuple[int, ...]) -> tuple[int, ...]:
-    """The sizes of the parts into which Split cuts `size`; `said`: those that were given, () for equal ones."""
+def part_sizes(op: Operator, size: int, axis: int, wanted: tuple[int, ...]) -> tuple[int, ...]:
+    """The sizes of the parts into which Split cuts `size`; `wanted`: those that were given, () for equal ones."""
     count = len(op.outputs)
-    if op.args.get("add_axis", 0) and (size != count or any(part != 1 for part in said)):
+    if op.args.get("add_axis", 0) and (size != count or any(part != 1 for part in wanted)):
         raise misfit(f"axis {axis} has {size} elements; with add_axis=1 each of the {count} parts must take one.")
-    if not said:
+    if not wanted:
         if size % count:
             raise misfit(
                 f"axis {axis} has {size} elements and cannot be cut into {count} equal parts.",
                 "Say the sizes of the parts: split=[...].",
             )
         return (size // count,) * count
-    if len(said) != count or min(said) < 0 or sum(said) != size:
+    if len(wanted) != count or min(wanted) < 0 or sum(wanted) != size:
         raise misfit(
-            f"split {list(said)} does not cut the {size} elements of axis {axis} into {count} parts.",
+            f"split {list(wanted)} does not cut the {size} elements of axis {axis} into {count} parts.",
             f"Give {count} sizes that add up to {size}.",
         )
-    return said
+    return wanted
 
 
 def split_spec(op: Operator, x: ArraySpec, sizes: ArraySpec | None = None) -> tuple[ArraySpec | None, ...]:
@@ -224,8 +224,8 @@ def split(op: Operator, x: Array, sizes: Array | None = None) -> Arrays:
     Their sizes: the second input, the argument `split`, or equal. With add_axis=1 each has size 1 and loses the axis.
     """
     axis = join_axis(op, x.shape)
-    said = tuple(op.args.get("split", ())) if sizes is None else tuple(sizes.tolist())
-    ends = accumulate(part_sizes(op, x.shape[axis], axis, said), initial=0)
+    wanted = tuple(op.args.get("split", ())) if sizes is None else tuple(sizes.tolist())
+    ends = accumulate(part_sizes(op, x.shape[axis], axis, wanted), initial=0)
     before = (slice(None),) * axis
     if op.args.get("add_axis", 0):
         return tuple(x[(*before, start)] for start, _ in pairwise(ends))

@@ -86,25 +86,25 @@ class Windows(NamedTuple):
             places: the first of them in each dimension, and the one behind the last; left out: all.
         """
         places = places or tuple([(0, count) for count in self.places])
-        found = list[tuple[int | slice, ...]]()
+        regions = list[tuple[int | slice, ...]]()
         for position in product(*[range(0, k * d, d) for k, d in zip(self.kernel, self.dilation, strict=True)]):
             split = [divmod(at, stride) for at, stride in zip(position, self.stride, strict=True)]
             met = [slice(first + step, last + step) for (first, last), (step, _) in zip(places, split, strict=True)]
-            found.append((*[phase for _, phase in split], *met))
-        return found
+            regions.append((*[phase for _, phase in split], *met))
+        return regions
 
     @lru_cache(MOST_WINDOWS)  # noqa: B019
     def phases(self) -> Sequence[tuple[tuple[int | slice, ...], tuple[slice, ...]]]:
         """For each phase of the strides, where its elements of an image lie `in_phases`, and where in the image."""
-        found = list[tuple[tuple[int | slice, ...], tuple[slice, ...]]]()
+        regions = list[tuple[tuple[int | slice, ...], tuple[slice, ...]]]()
         for phases in product(*map(range, self.stride)):
             steps, elements = list[slice](), list[slice]()
             for phase, size, stride, before in zip(phases, self.image, self.stride, self.before, strict=True):
                 first, last = (-((phase - at) // stride) for at in (before, before + size))
                 steps.append(slice(first, last))
                 elements.append(slice(phase + stride * first - before, size, stride))
-            found.append(((*phases, *steps), (*elements,)))
-        return found
+            regions.append(((*phases, *steps), (*elements,)))
+        return regions
 
 
 def windows_of(op: Operator, image: Sizes, kernel: Sizes | None = None) -> Windows:
@@ -147,15 +147,15 @@ def numbers(op: Operator, name: str, count: int, least: int, default: Sizes | No
     if op.args.get(f"{name}s"):
         return listed(op, f"{name}s", count, least)
     names = (f"{name}_h", f"{name}_w") if count == 2 else (name,) * count
-    found: list[Any] = [op.args.get(each, op.args.get(name)) for each in names]
+    sizes: list[Any] = [op.args.get(each, op.args.get(name)) for each in names]
     if default is not None:
-        found = [other if number is None else number for number, other in zip(found, default, strict=True)]
-    for each, number in zip(names, found, strict=True):
+        sizes = [other if number is None else number for number, other in zip(sizes, default, strict=True)]
+    for each, number in zip(names, sizes, strict=True):
         if number is None:
             raise bad_argument(op, each, "is no size of a window", f"Give {name}=3, or {name}s=[...] by dimension.")
         if number < least:
             raise bad_argument(op, each if each in op.args else name, f"must be at least {least}")
-    return tuple(int(number) for number in found)
+    return tuple(int(number) for number in sizes)
 
 
 def margins_of(op: Operator, count: int) -> Sizes:
@@ -175,10 +175,10 @@ def margins_of(op: Operator, count: int) -> Sizes:
 
 def listed(op: Operator, name: str, count: int, least: int) -> Sizes:
     """The list of `count` numbers that argument `name` of `op` is."""
-    found = op.args[name]
-    if len(found) != count or min(found) < least:
+    sizes = op.args[name]
+    if len(sizes) != count or min(sizes) < least:
         raise bad_argument(op, name, f"must be {count} integers of at least {least}")
-    return tuple(int(number) for number in found)
+    return tuple(int(number) for number in sizes)
 
 
 def channels_are_last(op: Operator) -> bool:

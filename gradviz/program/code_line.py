@@ -86,7 +86,7 @@ def stored(code: CodeType, instruction: int) -> str:
 
 @lru_cache(1000)
 def _stores(code: CodeType) -> Mapping[int, str]:
-    found: dict[int, str] = {}
+    names: dict[int, str] = {}
     every = [one for one in dis.get_instructions(code) if one.opname != "EXTENDED_ARG"]
     for at, (one, after) in enumerate(pairwise(every)):
         name = ""
@@ -98,8 +98,8 @@ def _stores(code: CodeType) -> Mapping[int, str]:
             name = every[at + 2].argval
         if name:
             # Of a call of a Python function the offset may be that of its last cache entry.
-            found.update(dict.fromkeys(range(one.offset, after.offset, 2), name))
-    return found
+            names.update(dict.fromkeys(range(one.offset, after.offset, 2), name))
+    return names
 
 
 Instruction = tuple[CodeType | None, int]
@@ -118,8 +118,8 @@ class _Inside(dict[str, bool]):
     """Whether a file is one of gradviz, or what enters its ``with`` blocks."""
 
     def __missing__(self, path: str) -> bool:
-        found = self[path] = path.startswith(_GRADVIZ) or path == contextlib.__file__
-        return found
+        is_internal = self[path] = path.startswith(_GRADVIZ) or path == contextlib.__file__
+        return is_internal
 
 
 _GRADVIZ = str(Path(__file__).parents[1]) + os.sep

@@ -238,28 +238,28 @@ class Effects(NamedTuple):
     scopes: dict[str, None]
 
 
-class _Found(NamedTuple):
+class _CachedEffects(NamedTuple):
     """The effects of a net when it, and the nets in it, consisted of these operators."""
 
     effects: Effects
     nets: dict[NetDef, list[Operator]]
 
 
-_FOUND: WeakKeyDictionary[NetDef, _Found] = WeakKeyDictionary()
+_CACHE: WeakKeyDictionary[NetDef, _CachedEffects] = WeakKeyDictionary()
 """The program at each level around a net asks about it: it is gone through once, until it or a net in it changes."""
 
 
 def _effects_in(net: NetDef | None) -> Effects:
     if net is None:
         return Effects({}, set(), {})
-    found = _FOUND.get(net)
-    if found is None or any(inner.ops != operators for inner, operators in found.nets.items()):
+    cached = _CACHE.get(net)
+    if cached is None or any(inner.ops != operators for inner, operators in cached.nets.items()):
         effects, nets = _effects(net.ops), {net: net.ops.copy()}
         for op in net.ops:
             for inner in nested_nets(op).values():
-                nets |= _FOUND[inner].nets
-        found = _FOUND[net] = _Found(effects, nets)
-    return found.effects
+                nets |= _CACHE[inner].nets
+        cached = _CACHE[net] = _CachedEffects(effects, nets)
+    return cached.effects
 
 
 def _effects(operators: Iterable[Operator]) -> Effects:
@@ -301,7 +301,7 @@ def reads_from_outside(operators: Iterable[Operator], *, shapes: bool = True) ->
     return list(_effects(operators).reads)
 
 
-def kept_inputs(op: Operator) -> list[str]:
+def implicit_inputs(op: Operator) -> list[str]:
     """The outputs of `op` that it reads and does not list as inputs.
 
     These are the ones that its nets read, and those that it may leave as they are: an If without a branch that writes
@@ -371,7 +371,7 @@ def within(error: E, op: Operator, index: int, argument: str, iteration: int | N
     return error.retold(f"{way}: {error.message}", operator_index=index)
 
 
-def kept_name(blob: BlobVersion) -> str:
+def saved_name(blob: BlobVersion) -> str:
     """The name under which the workspace of a Do keeps a version that its net overwrites."""
     return f"{blob.name}/_DO_OPERATOR_FWD_VERSION_{blob.version}_"
 

@@ -205,7 +205,7 @@ def check_depth(op: Operator, index: int, error: type[GradvizError] = NetError, 
         if not nets:
             return
         inside = [_nets_among(args) for net in nets.values() for args in _arguments_in(net)]
-        nets = {key: net for found in inside for key, net in found.items()}
+        nets = {key: net for nested in inside for key, net in nested.items()}
     if nets:
         raise error(
             f"Operator #{index} {op} nests nets more than {MAX_DEPTH} deep.",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
-from .control_flow import NETS, kept_inputs, nested_nets, take_apart
+from .control_flow import NETS, implicit_inputs, nested_nets, take_apart
 from .events import Event, RuleApplied
 from .net import NetDef
 from .operator import BlobVersion, Operator, Ssa, play
@@ -43,8 +43,8 @@ class Part:
         written: set[str] = set()
         reads: dict[Key, None] = {(name, 0): None for name in self._initial}
         for op, versions, _, writes in self.steps:
-            found = [*zip(op.inputs, versions, strict=True), *((name, 0) for name in kept_inputs(op))]
-            reads.update(dict.fromkeys([key for key in found if key[0] not in written]))
+            keys = [*zip(op.inputs, versions, strict=True), *((name, 0) for name in implicit_inputs(op))]
+            reads.update(dict.fromkeys([key for key in keys if key[0] not in written]))
             written.update(name for name, _ in writes)
         return list(reads)
 
@@ -180,7 +180,7 @@ def number(operators: Iterable[Operator], initial: Iterable[str] = ()) -> list[S
 def numbered(op: Operator, blobs: dict[str, list[BlobVersion]]) -> Ssa[BlobVersion]:
     """The next operator of a program with its versions, which join `blobs`: name -> its versions so far."""
     if op.type in NETS:
-        for name in kept_inputs(op):
+        for name in implicit_inputs(op):
             blobs.setdefault(name, [BlobVersion(name, 0)])
     return play(op, blobs, BlobVersion)
 

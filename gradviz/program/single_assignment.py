@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from .control_flow import NETS, kept_inputs, nested_nets, reads_from_outside, renamed, scopes_of, surely_written
+from .control_flow import NETS, implicit_inputs, nested_nets, reads_from_outside, renamed, scopes_of, surely_written
 from .control_flow import take_apart as parts_of_do
 from .net import NetDef
 from .operator import Operator, numbered_name
@@ -84,7 +84,7 @@ class _Renaming:
 
     def _set_aside(self) -> list[Operator]:
         """Copies of what the net finds under the names that its last versions shall have, and reads."""
-        needed = {*reads_from_outside(self._program), *(name for op in self._program for name in kept_inputs(op))}
+        needed = {*reads_from_outside(self._program), *(name for op in self._program for name in implicit_inputs(op))}
         copies = []
         for blob in self._last:
             if blob in needed and blob in self._now and self._now[blob] == self._leaving.get(blob):
@@ -104,7 +104,7 @@ class _Renaming:
         """A control operator, after the copies that it needs."""
         for name in op.inputs:
             self._read(name)
-        read = {*op.inputs, *kept_inputs(op)}
+        read = {*op.inputs, *implicit_inputs(op)}
         # What it may leave as it is, and what nothing wrote before, is there under its own name if at all.
         before = {name: self._now.get(name, name) for name in read}
         after = self._after(op, at)

@@ -130,8 +130,8 @@ def running_on(kernel: Kernel, device: Device) -> Kernel:
         with current(device):
             result = kernel(op, *[moved(array, device) for array in arrays])
             if type(result) is tuple:
-                return tuple([_kept(value, device) for value in result])
-            return _kept(result, device)
+                return tuple([_output_on(value, device) for value in result])
+            return _output_on(result, device)
 
     return run
 
@@ -147,7 +147,7 @@ def running_where_inputs_lie(kernel: Kernel, default: Device) -> Kernel:
     return run
 
 
-def _kept(value: Any, device: Device) -> Any:
+def _output_on(value: Any, device: Device) -> Any:
     """An output on `device`; what is no array is left to whoever stores outputs."""
     return moved(value, device) if isinstance(value, np.ndarray | np.generic) or is_on_gpu(value) else value
 

@@ -75,9 +75,9 @@ def run_step(step: Step, values: Values, run_nested: Runner = _run_nested) -> No
             than one array for each output; ``bad_value`` when the kernel refuses a value; ``too_many_iterations``.
     """
     kernel, op, position, _, _, late, _, nested, keeps = step
-    for name, kept in keeps:
+    for name, copy in keeps:
         if name in values:
-            share(kept, values, values, name)
+            share(copy, values, values, name)
     if nested is not None:
         nested.run(values, run_nested)
         return

@@ -161,9 +161,9 @@ def condition(op: Operator, position: int, values: Values) -> bool:
     array = values.get(op.inputs[0])
     if array is not None and array.dtype.kind == "b" and array.size == 1:
         return bool(array)
-    found = "nothing" if array is None else f"{array.dtype} {array.shape}"
+    description = "nothing" if array is None else f"{array.dtype} {array.shape}"
     raise RunError(
-        f"The condition {op.inputs[0]} of operator #{position} {op} must be one boolean; it is {found}.",
+        f"The condition {op.inputs[0]} of operator #{position} {op} must be one boolean; it is {description}.",
         kind="bad_value",
         operator_index=position,
         blobs=op.inputs[:1],

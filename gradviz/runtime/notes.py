@@ -88,7 +88,7 @@ class Half:
         return self.net.part(self.is_backward)
 
     @cached_property
-    def found(self) -> list[str]:
+    def names_read(self) -> list[str]:
         """The blobs that a run finds."""
         return [name for name, _ in self.part.reads]
 
@@ -249,10 +249,10 @@ def device_of(step: Planned) -> str:
 
 def put(values: Values, keys: Iterable[Key], entries: Iterable[Any]) -> None:
     """Let `values` have what stands for versions, one after the other; of None there are none."""
-    kept = values.entries if type(values) is Shelf else values
+    target = values.entries if type(values) is Shelf else values
     for key, entry in zip(keys, entries, strict=False):
         if entry is not None:
-            kept[key] = entry
+            target[key] = entry
 
 
 class Notes:

@@ -18,9 +18,9 @@ from ..program.control_flow import (
     NETS,
     Do,
     check_branches,
-    kept_name,
     nested_nets,
     reads_from_outside,
+    saved_name,
     scopes_in,
     scopes_of,
     take_apart,
@@ -245,7 +245,7 @@ class Planner:
     def _overwritten(self, ssa: Ssa[BlobVersion]) -> tuple[tuple[str, str], ...]:
         """What an operator overwrites, each with the name under which it is kept."""
         return tuple(
-            (blob.name, kept_name(BlobVersion(blob.name, blob.version - 1)))
+            (blob.name, saved_name(BlobVersion(blob.name, blob.version - 1)))
             for blob in ssa.writes
             if blob.version and blob.name in self and blob.name not in scopes_of(ssa.op)
         )

@@ -74,21 +74,21 @@ def results(works: Sequence[Work], executor: Any, pace: Pace) -> list[list[Any]]
         What the function raises here.
     """
     count = sum(len(work.items) for work in works)
-    found = _here(works, pace, count) if executor is None else _Tasks(works, executor, pace).results()
+    outcomes = _here(works, pace, count) if executor is None else _Tasks(works, executor, pace).results()
     pace.end(None, count, count)
-    return found
+    return outcomes
 
 
 def _here(works: Sequence[Work], pace: Pace, count: int) -> list[list[Any]]:
     done = 0
-    found: list[list[Any]] = []
+    outcomes: list[list[Any]] = []
     for work in works:
-        found.append([])
+        outcomes.append([])
         for item in work.items:
             pace.reached(None, done, count)
-            found[-1].append(work.function(item))
+            outcomes[-1].append(work.function(item))
             done += 1
-    return found
+    return outcomes
 
 
 class _Tasks:
@@ -164,7 +164,7 @@ class _Tasks:
         from concurrent.futures.process import BrokenProcessPool
 
         try:
-            found, seconds = future.result()
+            outcomes, seconds = future.result()
         except GradvizError:
             raise
         except (Exception, SystemExit) as error:  # a function that ends its program ends the task alone
@@ -179,11 +179,11 @@ class _Tasks:
             return
         shortest, each = self._seconds[task.work], seconds / len(task.items)
         self._seconds[task.work] = each if shortest is None else min(shortest, each)
-        self._keep(task, found)
+        self._keep(task, outcomes)
 
-    def _keep(self, task: _Task, found: Sequence[Any]) -> None:
-        self._results[task.work][task.items.start : task.items.stop] = found
-        self._left[task.work] -= len(found)
+    def _keep(self, task: _Task, outcomes: Sequence[Any]) -> None:
+        self._results[task.work][task.items.start : task.items.stop] = outcomes
+        self._left[task.work] -= len(outcomes)
         if not self._left[task.work]:
             del self._calls[task.work]
 
@@ -193,9 +193,9 @@ class _Tasks:
         if tries < TRIES:
             self._again.extend(_Task(task.work, range(number, number + 1), tries) for number in task.items)
             return
-        said = str(error).partition("\n")[0].rstrip(".")
+        reason = str(error).partition("\n")[0].rstrip(".")
         why = GradvizError(
-            f"It was tried {tries} times and failed: {type(error).__name__}: {said}.",
+            f"It was tried {tries} times and failed: {type(error).__name__}: {reason}.",
             kind="task_failed",
             ways_out=["Leave the executor out: what fails here shows where."],
         )

@@ -219,7 +219,7 @@ class WatchedExecution:
         notes, half, run, place = self.notes, self._half, self._run, parent.position
         inner = half.inside.get((place, argument)) or notes.new_half(half, place, argument)
         look = lookup_in(values)
-        note = [inner, run, iteration, steps, values if inner.is_scoped else None, *map(look, inner.found)]
+        note = [inner, run, iteration, steps, values if inner.is_scoped else None, *map(look, inner.names_read)]
         self._half, self._run = inner, len(notes.noted)
         notes.codes.append(ENTERED)
         notes.noted.append(note)

@@ -83,8 +83,8 @@ function renamed(text: string, names: ReadonlySet<string>, naming: Naming): stri
 /** "^(−z)" for a power in which names have become others; null where none has. */
 function raised(power: string, naming: Naming): string | null {
   const shown = onTheLine(power).replace(/[xy]/g, (name) => {
-    const found = naming(name);
-    return found ? nounText(found) : name;
+    const replacement = naming(name);
+    return replacement ? nounText(replacement) : name;
   });
   return shown === onTheLine(power) ? null : `^(${shown})`;
 }

@@ -44,9 +44,9 @@ export function tokensOf(text: string): Token[] | null {
   const tokens: Token[] = [];
   let gap = false;
   for (let at = 0; at < text.length; ) {
-    const found = match(text, at);
-    if (!found) return null;
-    const [kind, matched] = found;
+    const kindAndText = match(text, at);
+    if (!kindAndText) return null;
+    const [kind, matched] = kindAndText;
     if (kind !== "space") tokens.push({ kind, text: matched, gap, start: at, end: at + matched.length });
     gap = kind === "space";
     at += matched.length;

@@ -107,8 +107,8 @@ function linesOf(trace: Trace, event: TraceEvent): Line[] {
 
 function together(lines: Line[], trace: Trace, position: number): Printed | null {
   const printed = lines.slice(0, LINES).map((line) => lineFormula(trace, line, position));
-  const found = printed.filter((one) => one !== null);
-  return found.length === 0 ? null : joinedBy(";", found);
+  const formulas = printed.filter((one) => one !== null);
+  return formulas.length === 0 ? null : joinedBy(";", formulas);
 }
 
 /** The formula of a line with its blobs; null: it has none. */
@@ -132,8 +132,8 @@ function derivativeOf(trace: Trace, line: Line): Printed | null {
   if (!forward || !formula?.derivative) return null;
   const naming = namingOf(trace, forward, forward.made);
   return print(formula.derivative, namesIn(formula), (name) => {
-    const found = naming(name) ?? (name.startsWith("d") ? naming(name.slice(1)) : null);
-    return found && { ...found, isGradient: naming(name) === null };
+    const replacement = naming(name) ?? (name.startsWith("d") ? naming(name.slice(1)) : null);
+    return replacement && { ...replacement, isGradient: naming(name) === null };
   });
 }
 

@@ -112,8 +112,8 @@ export function addLineCommands(app: JupyterFrontEnd, palette: ICommandPalette |
     const isEnabled = (args: Arguments): boolean => pointedAt(args) !== null;
     const isVisible = (args: Arguments): boolean => args.in !== "context" || isEnabled(args);
     const command = (args: Arguments): void => {
-      const found = pointedAt(args);
-      if (found) act(found.owner, found.line);
+      const place = pointedAt(args);
+      if (place) act(place.owner, place.line);
     };
     addCommand(app, palette, { id, label, caption, isEnabled, isVisible, act: command });
   }

@@ -42,7 +42,7 @@ export const owners = Facet.define<Owner>();
 const change = StateEffect.define<Shown | null>();
 const field = StateField.define<Shown | null>({
   create: () => null,
-  update: (value, { effects }) => effects.reduce((found, effect) => (effect.is(change) ? effect.value : found), value),
+  update: (value, { effects }) => effects.reduce((shown, effect) => (effect.is(change) ? effect.value : shown), value),
 });
 const gutters = new Compartment();
 
@@ -111,10 +111,10 @@ const mark = (kind: string): Decoration => Decoration.line({ class: `gradviz-lab
 const MARKS = { forward: mark("forward"), backward: mark("backward"), other: mark("other") };
 
 function marks(state: EditorState): RangeSet<Decoration> {
-  const found = state.field(field);
-  if (!found) return Decoration.none;
-  const kinds = new Map<number, keyof typeof MARKS>(found.others.map((line) => [line, "other"]));
-  if (found.current !== null) kinds.set(found.current, found.isBackward ? "backward" : "forward");
+  const shown = state.field(field);
+  if (!shown) return Decoration.none;
+  const kinds = new Map<number, keyof typeof MARKS>(shown.others.map((line) => [line, "other"]));
+  if (shown.current !== null) kinds.set(shown.current, shown.isBackward ? "backward" : "forward");
   return placed(state, kinds, (kind) => MARKS[kind]);
 }
 
@@ -146,8 +146,8 @@ const [SET, FREE] = [new Dot(true), new Dot(false)];
 const dots = gutter({
   class: "gradviz-lab-gutter",
   markers({ state }) {
-    const found = state.field(field);
-    return placed(state, found?.lines ?? new Map<number, string>(), (_, line): GutterMarker => (found?.breakpoints.includes(line) ? SET : FREE));
+    const shown = state.field(field);
+    return placed(state, shown?.lines ?? new Map<number, string>(), (_, line): GutterMarker => (shown?.breakpoints.includes(line) ? SET : FREE));
   },
   initialSpacer: () => FREE,
   domEventHandlers: {

@@ -159,20 +159,20 @@ export class SessionModel {
   }
 
   private hear(message: KernelMessage.ICommMsgMsg): void {
-    const said = message.content.data as unknown as Message;
-    if (said.type === "session") this.introduce(said);
-    else if (said.type === "sessions") this.list(said.sessions, mismatch("panel", said.protocol));
-    else if (said.type === "position") this.update(said.id, { position: said.position });
-    else if (said.type === "marks") this.update(said.id, { marks: readMarks({ breakpoints: said.breakpoints, watches: said.watches }) });
-    else if (said.type === "wait") this.update(said.id, { waits: said.waits });
-    else if (said.type === "answer") this.line.hear(said);
-    else if (said.type === "none") this.show(null);
+    const data = message.content.data as unknown as Message;
+    if (data.type === "session") this.introduce(data);
+    else if (data.type === "sessions") this.list(data.sessions, mismatch("panel", data.protocol));
+    else if (data.type === "position") this.update(data.id, { position: data.position });
+    else if (data.type === "marks") this.update(data.id, { marks: readMarks({ breakpoints: data.breakpoints, watches: data.watches }) });
+    else if (data.type === "wait") this.update(data.id, { waits: data.waits });
+    else if (data.type === "answer") this.line.hear(data);
+    else if (data.type === "none") this.show(null);
   }
 
-  private introduce(said: Message & { type: "session" }): void {
+  private introduce(message: Message & { type: "session" }): void {
     try {
-      const trace = parseTrace(said.trace);
-      this.show({ id: said.id, trace, position: said.position, marks: marksOf(trace), waits: said.waits === true });
+      const trace = parseTrace(message.trace);
+      this.show({ id: message.id, trace, position: message.position, marks: marksOf(trace), waits: message.waits === true });
     } catch (error) {
       this.show(null, messageOf(error));
     }

@@ -21,7 +21,7 @@ const ENDED = ["restarting", "autorestarting", "terminating", "dead"];
 const RANK = -20;
 
 /** What our own type says, beside the other types of the output. */
-interface Said {
+interface SessionData {
   /** The session's, while its kernel lives. */
   id?: string;
   /** The colours of the light picture and what they are in a dark one. */
@@ -84,7 +84,7 @@ class SessionOutput extends Panel implements IRenderMime.IRenderer {
 
   /** The id of the session that it shows; empty: it is older than ids are. */
   get session(): string {
-    return (this.model && said(this.model).id) ?? "";
+    return (this.model && sessionData(this.model).id) ?? "";
   }
 
   renderModel(model: IRenderMime.IMimeModel): Promise<void> {
@@ -102,7 +102,7 @@ class SessionOutput extends Panel implements IRenderMime.IRenderer {
 
   /** Starts the widget out of sight; anew if it is another one, or another renderer has come to make it. */
   private enliven(): void {
-    const widget = this.model?.trusted ? (this.model.data[WIDGET] ?? said(this.model).widget) : undefined;
+    const widget = this.model?.trusted ? (this.model.data[WIDGET] ?? sessionData(this.model).widget) : undefined;
     const maker = widget === undefined ? undefined : this.rendermime.getFactory(WIDGET);
     if (maker === this.maker && JSONExt.deepEqual(widget ?? null, this.widget ?? null)) return;
     this.maker = maker;
@@ -140,7 +140,7 @@ class SessionOutput extends Panel implements IRenderMime.IRenderer {
   private keepReadable(): void {
     if (this.model === null || !(WIDGET in this.model.data)) return;
     const { [WIDGET]: widget, ...rest } = this.model.data;
-    this.model.setData({ data: { ...rest, [SESSION]: { ...said(this.model), widget } } });
+    this.model.setData({ data: { ...rest, [SESSION]: { ...sessionData(this.model), widget } } });
   }
 
   /** Lets the output, and the notebook that is saved with it, show the position at which the widget rests. */
@@ -148,25 +148,25 @@ class SessionOutput extends Panel implements IRenderMime.IRenderer {
     const reply = await detail.still();
     const still = "blocks" in reply ? (reply.data as PartialJSONObject | null) : null;
     if (this.isDisposed || !this.model || !still) return;
-    this.model.setData({ data: { ...still, [SESSION]: { ...(still[SESSION] as Said), widget: said(this.model).widget } } });
+    this.model.setData({ data: { ...still, [SESSION]: { ...(still[SESSION] as SessionData), widget: sessionData(this.model).widget } } });
   }
 
   private draw(model: IRenderMime.IMimeModel): void {
-    const isWidget = (model.data[WIDGET] ?? said(model).widget) !== undefined;
+    const isWidget = (model.data[WIDGET] ?? sessionData(model).widget) !== undefined;
     const note = isWidget ? [element("p", { class: "gradviz-lab-StepOn" }, "Run this cell to step on.")] : [];
     this.picture.node.replaceChildren(...note, ...pictures(model), element("pre", {}, String(model.data["text/plain"] ?? "")));
   }
 }
 
-function said(model: IRenderMime.IMimeModel): Said {
-  return (model.data[SESSION] ?? {}) as Said;
+function sessionData(model: IRenderMime.IMimeModel): SessionData {
+  return (model.data[SESSION] ?? {}) as SessionData;
 }
 
 /** The drawing for a light and for a dark page; the style sheet shows the right one. */
 function pictures(model: IRenderMime.IMimeModel): HTMLImageElement[] {
   const svg = model.data["image/svg+xml"];
   if (typeof svg !== "string") return [];
-  const dark = Object.entries(said(model).dark ?? {}).reduce((drawn, [from, to]) => drawn.replaceAll(from, String(to)), svg);
+  const dark = Object.entries(sessionData(model).dark ?? {}).reduce((drawn, [from, to]) => drawn.replaceAll(from, String(to)), svg);
   return [picture(svg, "light"), picture(dark, "dark")];
 }
 

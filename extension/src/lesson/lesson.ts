@@ -240,10 +240,10 @@ export class Lesson {
     this.outcome = null;
     const question = pending && position === this.next(trace, pending.position) ? questionBefore(trace, position) : null;
     if (!pending || !question) return;
-    const found = isPredicted(question, pending.prediction);
-    if (found === null) return;
-    this.outcome = { isRight: found, question };
-    if (!this.first.has(pending.position)) this.first.set(pending.position, found);
+    const isRight = isPredicted(question, pending.prediction);
+    if (isRight === null) return;
+    this.outcome = { isRight, question };
+    if (!this.first.has(pending.position)) this.first.set(pending.position, isRight);
   }
 
   /** Another recording is shown. */

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ...program.control_flow import kept_name
+from ...program.control_flow import saved_name
 from ...program.errors import count_of
 from ...program.operator import BlobVersion
 from ..journal import Statement, Writing
@@ -127,7 +127,7 @@ def answer(here: NetView, word: str) -> VersionsView:
             gradients=[_then(view, part) for one in sent(view, blob) if one.at <= view.position for part in one.parts],
         )
         for blob, after in zip(blobs, [*blobs[1:], None], strict=True)
-        for keeping in [view.readers(view.net.version(kept_name(BlobVersion(name, blob.version)), 0))]
+        for keeping in [view.readers(view.net.version(saved_name(BlobVersion(name, blob.version)), 0))]
         for reading in [[one for one in (*view.readers(blob), *keeping) if one.role != "forward"]]
     ]
     return VersionsView(view.named(name), view.position, versions, is_over=not view.is_halted)

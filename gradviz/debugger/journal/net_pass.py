@@ -26,7 +26,7 @@ from ...operators.gradients import is_gradient_of
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...program import Device, GradientError, GradvizError, NetDef, Operator
-from ...program.control_flow import NETS, check_structure, kept_inputs, operators_in
+from ...program.control_flow import NETS, check_structure, implicit_inputs, operators_in
 from ...program.crossing import Copies, Crossing
 from ...program.errors import code, count_of, listed, shorten
 from ...program.events import (
@@ -283,7 +283,7 @@ class NetPass:
         nets = nets_of([*self._ops[: self._joined], op], [], (), program)
         done = self._run.run(op, nets, self._blobs)
         self._ops[self._joined], self._program, self._halves = op, program.copy(), nets
-        ssa, kept = program[-1], kept_inputs(op)
+        ssa, kept = program[-1], implicit_inputs(op)
         # What it may leave as it is it reads, too: the version before the one that it writes.
         written = dict(zip(op.outputs, ssa.out_versions, strict=True))
         played = Played(

@@ -12,7 +12,7 @@ from functools import cached_property
 from operator import itemgetter
 
 from ...program import Gradient, Operator
-from ...program.control_flow import DUPLICATE, NETS, RUNNING_SUM, kept_inputs, renamed
+from ...program.control_flow import DUPLICATE, NETS, RUNNING_SUM, implicit_inputs, renamed
 from ...program.events import Accumulated, ChangedByHand, Deduplicated, HookRan, RuleApplied, Seeded
 from ...program.operator import parts_of
 from ..document import Role
@@ -57,7 +57,7 @@ class NetText:
         """The next forward operator, which joined the net at position `at`."""
         statement = Statement(self, len(self.forward), "forward", op, None, at)
         self.forward.append(statement)
-        self._fill(statement, [*op.inputs, *kept_inputs(op)] if op.type in NETS else op.inputs, op.outputs)
+        self._fill(statement, [*op.inputs, *implicit_inputs(op)] if op.type in NETS else op.inputs, op.outputs)
         return statement
 
     def seed(self, event: Seeded, at: int) -> None:
@@ -236,7 +236,7 @@ class NetText:
         statement = Statement(self, len(self.operators), role, op, of, at)
         self.operators.append(statement)
         self.backward.append(statement)
-        for name in kept_inputs(op):  # what it may leave as it is has a version from before
+        for name in implicit_inputs(op):  # what it may leave as it is has a version from before
             self._read(name)
         self._fill(statement, op.inputs, op.outputs)
         return statement

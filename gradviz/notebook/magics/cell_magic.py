@@ -144,12 +144,12 @@ def goes_back(value: Any) -> bool:
 
 def _options(line: str) -> dict[str, str]:
     """The options of the magic, each with what stands behind it."""
-    words, found = line.replace("=", " ").split(), dict[str, str]()
+    words, options = line.replace("=", " ").split(), dict[str, str]()
     for name, value in zip(words[::2], [*words[1::2], ""], strict=False):
         if name not in OPTIONS:
             wrong = f"%%gradviz has no option {shorten(name)}: it takes {listed(OPTIONS)}."
             raise misused(wrong, *meant(name, OPTIONS, 1))
         if not value.strip(",") or value in OPTIONS:
             raise misused(f"{name} takes a word behind it.")
-        found[name] = value
-    return found
+        options[name] = value
+    return options

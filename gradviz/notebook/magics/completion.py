@@ -45,10 +45,10 @@ def matcher(names: Mapping[str, Any]) -> Any:
 
     @context_matcher(identifier=IDENTIFIER)  # type: ignore[untyped-decorator]
     def offer(context: CompletionContext) -> SimpleMatcherResult:
-        found = _LINE.fullmatch(context.text_until_cursor)
-        if found is None:
+        match = _LINE.fullmatch(context.text_until_cursor)
+        if match is None:
             return SimpleMatcherResult(completions=[])
-        magic, behind = found.groups()
+        magic, behind = match.groups()
         begun = _LAST_WORD.findall(behind)[0] if magic in BY_WORDS else behind
         kind, choices = _words(magic, begun, behind.removesuffix(begun), names)
         words = [word for word in dict.fromkeys(choices) if word.startswith(begun)]

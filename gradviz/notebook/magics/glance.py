@@ -63,7 +63,7 @@ def glance(session: Shown, since: int | None = None, *notes: str) -> Glance:
     net = next((one for one in trace.subnets if event is not None and one.id == event.subnet), trace)
     return Glance(
         f"{session.name}: event {position} of {len(session)}{f', in {path}' if path else ''}",
-        [said.replace("`", "") for said in (session.narration, *notes) if said],
+        [sentence.replace("`", "") for sentence in (session.narration, *notes) if sentence],
         _changed(session, since),
         [line for lines in (net.forward, net.backward) for line in _near(trace, lines, position)],
         small_picture(trace, position),
@@ -82,7 +82,7 @@ def beside(html: str, picture: str) -> str:
 def small_picture(trace: Trace, position: int) -> str:
     """An SVG element in the colours of the page around it, where that says whether it is light or dark."""
     dark = dark_colours()
-    drawn = _COLOUR.sub(lambda found: f'"light-dark({found[1]}, {dark.get(found[1], found[1])})"', svg(trace, position))
+    drawn = _COLOUR.sub(lambda match: f'"light-dark({match[1]}, {dark.get(match[1], match[1])})"', svg(trace, position))
     return drawn if len(drawn) <= MOST_PICTURE else ""
 
 
@@ -119,8 +119,8 @@ def _norm(norm: Number | None) -> str:
 
 def _near(trace: Trace, lines: Sequence[Line], position: int) -> Iterator[str]:
     """The lines of one half of the program that are marked, and those beside them."""
-    found = list(rows(trace, lines, position))
-    marked = [number for number, row in enumerate(found) if row.mark != " "]
-    for number, row in enumerate(found):
+    all_rows = list(rows(trace, lines, position))
+    marked = [number for number, row in enumerate(all_rows) if row.mark != " "]
+    for number, row in enumerate(all_rows):
         if any(abs(number - at) <= 1 for at in marked):
             yield plain(row)

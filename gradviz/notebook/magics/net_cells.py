@@ -65,12 +65,12 @@ def _row(session: Shown, event: Ran) -> tuple[str, str, str, str]:
         [f"{name}@{version}" for name, version in zip(names, versions, strict=True)]
         for names, versions in ((op.inputs, event.in_versions), (op.outputs, event.out_versions))
     ]
-    read, wrote = ([found for blob in blobs if (found := session.latest(blob, end))] for blobs in named)
+    read, wrote = ([latest for blob in blobs if (latest := session.latest(blob, end))] for blobs in named)
     values = ", ".join(_numbers(value) for _, value in wrote)
-    return f"#{event.position} {op.type}", _said(read), _said(wrote), values
+    return f"#{event.position} {op.type}", _with_shapes(read), _with_shapes(wrote), values
 
 
-def _said(blobs: list[tuple[str, Value]]) -> str:
+def _with_shapes(blobs: list[tuple[str, Value]]) -> str:
     return ", ".join(f"{blob} {shape(value)}" for blob, value in blobs)
 
 
@@ -119,11 +119,11 @@ class NetCells:
                 ran += 1
         except GradvizError as error:
             net.ops[:] = net.ops[:ran] if ran > len(before) else before
-            kept = "What has not run is taken out of the net"
+            outcome = "What has not run is taken out of the net"
             if ran <= len(before):
-                kept = "The net is as it was before the cell"
+                outcome = "The net is as it was before the cell"
             anew = f'Or begin anew: write net = gradviz.Net("{name}") first.'
-            error.ways_out = (*error.ways_out, f"{kept}: correct it, and run it again.", anew)
+            error.ways_out = (*error.ways_out, f"{outcome}: correct it, and run it again.", anew)
             raise
         finally:
             if len(live.session) > since:
@@ -142,9 +142,9 @@ class NetCells:
             GradvizError: ``undefined_blob``: the user has nothing for a blob. Nothing is fed.
         """
         earlier = {blob for op in net.ops[:ran] for blob in (*op.inputs, *op.outputs)}
-        found = {blob: self._source(blob) for blob in reads_from_outside(net.ops[ran:]) if blob not in earlier}
+        source_of = {blob: self._source(blob) for blob in reads_from_outside(net.ops[ran:]) if blob not in earlier}
         given = live.workspace
-        missing = [blob for blob, source in found.items() if source is None and blob not in given]
+        missing = [blob for blob, source in source_of.items() if source is None and blob not in given]
         if missing:
             raise GradvizError(
                 f"Nothing has a value for {listed(missing)}: no operator before, no variable and no Workspace.",
@@ -153,7 +153,7 @@ class NetCells:
                 ways_out=[f"{missing[0]} = ... in the cell, or in one before it."],
             )
         sources: dict[str, list[str]] = {}
-        for blob, source in found.items():
+        for blob, source in source_of.items():
             if source is not None:
                 live.feed(blob, source[0])
                 sources.setdefault(source[1], []).append(blob)

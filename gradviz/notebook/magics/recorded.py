@@ -33,7 +33,7 @@ class RecordedView(Answer, frozen=True):
             yield Paragraph(self.when)
         if value.size > 1 and value.norm is not None:
             numbers = [("min", value.min), ("mean", value.mean), ("max", value.max), ("zeros", value.zero or None)]
-            yield Paragraph(", ".join(f"{name} {digits(found)}" for name, found in numbers if found is not None))
+            yield Paragraph(", ".join(f"{name} {digits(number)}" for name, number in numbers if number is not None))
         if value.histogram:
             bars = sparkline(list(map(float, value.histogram)))
             yield Paragraph(f"{digits(value.min)} {bars} {digits(value.max)}")
@@ -50,9 +50,9 @@ def recorded(session: Shown, blob: str) -> RecordedView:
     Raises:
         CursorError: ``not_found``, ``not_computed``.
     """
-    found = session.latest(blob)
-    if found is not None:
-        return RecordedView(found[0], "", found[1])
+    now = session.latest(blob)
+    if now is not None:
+        return RecordedView(now[0], "", now[1])
     later = session.latest(blob, len(session))
     if later is None:
         session.value(blob)  # says why there is none

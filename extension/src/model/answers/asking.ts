@@ -52,9 +52,9 @@ export type Ask = (question: Question) => Promise<Reply>;
 
 /** Tells a reply and, where it was late, the one that has come behind it. */
 export function onReply(reply: Promise<Reply>, tell: (reply: Reply) => void): void {
-  void reply.then((found) => {
-    tell(found);
-    if ("late" in found) void found.late?.then(tell);
+  void reply.then((first) => {
+    tell(first);
+    if ("late" in first) void first.late?.then(tell);
   });
 }
 
@@ -68,18 +68,18 @@ const texts = list(text);
 const grid = tuple(text, text, texts, list(texts), text);
 
 /** A block is written as a row. */
-const block: Reader<Block> = (found, path) => {
-  if (!Array.isArray(found)) return refuse(path, "is no row of a block");
-  const [kind, ...rest] = found as unknown[];
+const block: Reader<Block> = (value, path) => {
+  if (!Array.isArray(value)) return refuse(path, "is no row of a block");
+  const [kind, ...rest] = value as unknown[];
   if (kind === "paragraph") return { kind, text: text(rest[0], `${path}[1]`), isTitle: rest[1] === true };
   if (kind === "bullets") return { kind, items: texts(rest[0], `${path}[1]`) };
   if (kind !== "grid") return refuse(path, "is no block that is known");
-  const [, title, head, rows, foot] = grid(found, path);
+  const [, title, head, rows, foot] = grid(value, path);
   return { kind, title, head, rows, foot };
 };
 
-const reply: Reader<Reply> = (found, path) => {
-  const entry = record(found, path);
+const reply: Reader<Reply> = (value, path) => {
+  const entry = record(value, path);
   if ("problem" in entry) return { problem: text(entry["problem"], `${path}.problem`), waysOut: texts(entry["ways_out"], `${path}.ways_out`) };
   return { blocks: list(block)(entry["blocks"], `${path}.blocks`), data: optional(record)(entry["data"], `${path}.data`) };
 };
@@ -98,9 +98,9 @@ const SILENCE = `No answer for ${PATIENCE / 1000} seconds: the kernel is busy, t
 function patient(reply: Promise<Reply>): Promise<Reply> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve({ problem: SILENCE, waysOut: [], late: reply }), PATIENCE);
-    void reply.then((found) => {
+    void reply.then((answer) => {
       clearTimeout(timer);
-      resolve(found);
+      resolve(answer);
     });
   });
 }
@@ -177,7 +177,7 @@ export function createAnswers(put: Ask | null) {
     void put(wish.question).then((reply) => {
       asking = null;
       tell(wish, reply);
-      if ("late" in reply) void reply.late?.then((found) => tell(wish, found));
+      if ("late" in reply) void reply.late?.then((answer) => tell(wish, answer));
       if (reply === KERNEL_GONE) for (const other of wishes.splice(0)) other.done(reply);
       next();
     });

@@ -12,7 +12,7 @@ export type Answering = (question: Question) => Record<string, unknown>;
 const entry: Reader<Entry> = tuple(whole(0), optional(whole(0)));
 
 const rows = list(list(text));
-const blocks: Reader<unknown[][]> = list((found, path) => (Array.isArray(found) ? (found as unknown[]) : refuse(path, "is no list")));
+const blocks: Reader<unknown[][]> = list((value, path) => (Array.isArray(value) ? (value as unknown[]) : refuse(path, "is no list")));
 const numbers = list(whole(0));
 
 /** Reads the answers from JSON text. Throws an Error whose message says what is wrong, and where. */
@@ -25,8 +25,8 @@ export function readPageAnswers(source: string): Answering {
 
   const rowOf = (number: number): string[] => rowTable[number] ?? refuse("blocks", `names row ${number}, and there are ${rowTable.length}`);
   function block(number: number): unknown[] {
-    const found = blockTable[number] ?? refuse("replies", `names block ${number}, and there are ${blockTable.length}`);
-    return found[0] === "grid" ? [...found.slice(0, 3), numbers(found[3], "blocks").map(rowOf), found[4]] : found;
+    const parts = blockTable[number] ?? refuse("replies", `names block ${number}, and there are ${blockTable.length}`);
+    return parts[0] === "grid" ? [...parts.slice(0, 3), numbers(parts[3], "blocks").map(rowOf), parts[4]] : parts;
   }
 
   return (question) => {

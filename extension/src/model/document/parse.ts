@@ -108,9 +108,9 @@ function checkNarrations(trace: Trace): void {
 function checkForward(trace: Trace): void {
   const counts = new Map<string | null, number>(trace.subnets.map((net) => [net.id, net.forward.length]));
   counts.set(null, trace.part?.forward ?? trace.forward.length);
-  const check = (found: number | null, net: string | null, path: () => string): void => {
+  const check = (number: number | null, net: string | null, path: () => string): void => {
     const count = counts.get(net) ?? 0;
-    if (found !== null && found >= count) refuse(path(), `is ${found}, outside 0 to ${count - 1}`);
+    if (number !== null && number >= count) refuse(path(), `is ${number}, outside 0 to ${count - 1}`);
   };
   trace.events.forEach((one, index) => check(one.forward, one.subnet, () => `events[${index}].forward`));
   trace.ledgers.forEach((one, index) => one.contributions.forEach(({ of }) => check(of, one.subnet, () => `ledgers[${index}].contributions`)));
@@ -229,12 +229,12 @@ function checkFormat(document: Record<string, unknown>): void {
 function partsOf(document: unknown): Parts {
   const inside = (value: unknown, name: string): unknown => (value as Record<string, unknown> | null | undefined)?.[name];
   const listAt = (value: unknown, name: string): unknown[] => {
-    const found = inside(value, name);
-    return Array.isArray(found) ? (found as unknown[]) : [];
+    const entries = inside(value, name);
+    return Array.isArray(entries) ? (entries as unknown[]) : [];
   };
   const count = (value: unknown, name: string): number => {
-    const found = inside(value, name) ?? [];
-    return Array.isArray(found) ? found.length : Infinity;
+    const entries = inside(value, name) ?? [];
+    return Array.isArray(entries) ? entries.length : Infinity;
   };
   const subnets = listAt(document, "subnets");
   const [length, forward] = ["length", "forward"].map((name) => inside(inside(document, "part"), name));

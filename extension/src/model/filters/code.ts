@@ -19,8 +19,8 @@ export function codeOf(trace: Trace, line: Line): CodeLine | null {
 export function codesAt(trace: Trace, position: number): CodeLine[] {
   const event = currentEvent(trace, position);
   const ids = [forwardLine(event), ...[...(event?.lines ?? [])].reverse()].filter((id) => id !== undefined);
-  const found = linesNamed(trace, ids).map((line) => codeOf(trace, line)).filter((code) => code !== null);
-  return [...new Map(found.map((code) => [placeOf(code), code])).values()];
+  const codes = linesNamed(trace, ids).map((line) => codeOf(trace, line)).filter((code) => code !== null);
+  return [...new Map(codes.map((code) => [placeOf(code), code])).values()];
 }
 
 /** What breakpoints and "run to" call a line of code: "cell 4:17". */
@@ -39,16 +39,16 @@ export interface Called {
 
 /** The lines of code that called operators, by what "run to" calls them. Of operators in several nets the outermost count. */
 export const calledIn = memoized((trace) => {
-  const found = new Map<string, Called>();
+  const byPlace = new Map<string, Called>();
   for (const { id: subnet, forward } of [{ id: null, forward: trace.forward }, ...trace.subnets]) {
     const own = new Map<string, Called>();
     for (const line of forward) {
       const { code, gradient } = line;
       if (code && (gradient !== null || !own.has(placeOf(code)))) own.set(placeOf(code), { code, subnet, gradient });
     }
-    for (const [place, one] of own) if (!found.has(place)) found.set(place, one);
+    for (const [place, one] of own) if (!byPlace.has(place)) byPlace.set(place, one);
   }
-  return found;
+  return byPlace;
 });
 
 /** The gradient of what a line of code wrote, once it is computed; in a loop that of the last run by then. */

@@ -36,14 +36,14 @@ const stops = ({ enabled, log }: BreakpointEntry): boolean => enabled && log ===
 
 /** The next position at which one of the breakpoints stops, else the end. */
 export function continueFrom(trace: Trace, entries: readonly BreakpointEntry[], position: number): number {
-  const found = entries.filter(stops).map((entry) => after(hitsOf(trace, entry), position));
-  return Math.min(endOf(trace), ...found.filter((one) => one !== null));
+  const positions = entries.filter(stops).map((entry) => after(hitsOf(trace, entry), position));
+  return Math.min(endOf(trace), ...positions.filter((one) => one !== null));
 }
 
 /** The last position before this one at which a breakpoint stops, else the start. */
 export function reverseContinueFrom(trace: Trace, entries: readonly BreakpointEntry[], position: number): number {
-  const found = entries.filter(stops).map((entry) => before(hitsOf(trace, entry), position));
-  return Math.max(beginOf(trace), ...found.filter((one) => one !== null));
+  const positions = entries.filter(stops).map((entry) => before(hitsOf(trace, entry), position));
+  return Math.max(beginOf(trace), ...positions.filter((one) => one !== null));
 }
 
 /** The first breakpoint that stops at a position, and what its condition asks about; null: none does. */
@@ -54,14 +54,14 @@ export function stopAt(trace: Trace, entries: readonly BreakpointEntry[], positi
 
 /** What log points have said by a position, in the order of events. */
 export function logBy(trace: Trace, entries: readonly BreakpointEntry[], position: number): { position: number; message: string }[] {
-  const said = entries.flatMap((entry) => {
+  const messages = entries.flatMap((entry) => {
     const meaning = meaningOf(trace, entry);
     if (!entry.enabled || meaning.problem || meaning.message === null) return [];
     const { message, occurrences } = meaning;
     const by = hitsOf(trace, entry).filter((hit) => hit <= position);
     return by.map((hit) => ({ position: hit, message: messageAt(trace, message, occurrences, hit) }));
   });
-  return said.sort((a, b) => a.position - b.position);
+  return messages.sort((a, b) => a.position - b.position);
 }
 
 function messageAt(trace: Trace, message: (string | Node)[], { rows }: Occurrences, position: number): string {
@@ -126,15 +126,15 @@ function watching(rows: Rows, node: Node): Watched {
   const blob = node.kind === "field" && node.type === "blob" ? (blobOf(node.thing) ?? "") : null;
   const at = (position: number): Result => {
     if (blob === null) return evaluate(node, (thing, attribute) => namedField(rows, thing.slice(1), position, attribute));
-    const found = latest(rows, blob, position);
-    return found ? numberOf(found.value) : null;
+    const computed = latest(rows, blob, position);
+    return computed ? numberOf(computed.value) : null;
   };
   const text = (position: number): string => {
     const value = shown(at(position));
-    const found = blob === null ? undefined : latest(rows, blob, position);
-    if (!found) return value;
-    const { dtype, shape, size } = found.value;
-    return `${value} (${found.blob}, ${[dtype, shape.join("×")].filter(Boolean).join(" ")}${size === 1 ? "" : ", norm"})`;
+    const computed = blob === null ? undefined : latest(rows, blob, position);
+    if (!computed) return value;
+    const { dtype, shape, size } = computed.value;
+    return `${value} (${computed.blob}, ${[dtype, shape.join("×")].filter(Boolean).join(" ")}${size === 1 ? "" : ", norm"})`;
   };
   const history: Watched["history"] = [];
   for (const position of computedAt(rows, mentioned(node).map(({ thing }) => thing.slice(1)))) {

@@ -58,11 +58,11 @@ function computedIn(trace: Trace, rows: Row[]): Rows["computed"] {
   // Nested nets write blobs of their own, which may be called as one that was fed.
   const isFed = (blob: string): boolean => !written.has(blob) && makerOf(trace, blob, null) === undefined;
   const fed = Object.entries(trace.values).filter(([blob]) => isFed(blob)).map(([blob, value]) => ({ position: 0, blob, value }));
-  const found: Rows["computed"] = new Map();
+  const byName: Rows["computed"] = new Map();
   for (const row of [...fed, ...rows]) {
-    if (row.value) for (const name of [row.blob, bare(row.blob)]) addTo(found, name, row as Computed);
+    if (row.value) for (const name of [row.blob, bare(row.blob)]) addTo(byName, name, row as Computed);
   }
-  return found;
+  return byName;
 }
 
 /** Every position at which one of these blobs gets a value. */
@@ -73,14 +73,14 @@ export function computedAt({ computed }: Rows, names: readonly string[]): number
 
 /** What was computed last of a blob, by a position. */
 export function latest({ computed }: Rows, blob: string, position: number): Computed | undefined {
-  const found = computed.get(blob);
-  return found?.[behind(found, position, (row) => row.position) - 1];
+  const rows = computed.get(blob);
+  return rows?.[behind(rows, position, (row) => row.position) - 1];
 }
 
 /** A field of what was computed last of the blob that a condition names. */
 export function namedField(rows: Rows, blob: string, position: number, attribute: string): Result {
-  const found = latest(rows, blob, position);
-  return found ? blobField(found, attribute) : null;
+  const row = latest(rows, blob, position);
+  return row ? blobField(row, attribute) : null;
 }
 
 /** What a condition finds in a row. */
@@ -104,8 +104,8 @@ function blobField({ blob, value }: Row, attribute: string): Result {
   if (attribute === "") return blob || null;
   if (attribute === "name") return bare(blob) || null;
   if (attribute === "version") return /@[0-9]+$/.test(blob) ? Number(blob.slice(blob.lastIndexOf("@") + 1)) : null;
-  const found = (value?.[attribute as keyof Value] ?? null) as Result;
-  return typeof found === "string" && attribute !== "dtype" && attribute !== "device" ? (WORDS[found] ?? null) : found;
+  const result = (value?.[attribute as keyof Value] ?? null) as Result;
+  return typeof result === "string" && attribute !== "dtype" && attribute !== "device" ? (WORDS[result] ?? null) : result;
 }
 
 function ofEvent(trace: Trace, event: TraceEvent, position: number, attribute: string): Result {
@@ -247,8 +247,8 @@ export function neverComputed(trace: Trace, { condition }: Occurrences): string[
 /** The next position that a target of "run to" names, or the last one before; null: there is none, or it says nothing. */
 export function runTo(trace: Trace, position: number, target: string, isBack = false): number | null {
   const move = isBack ? before : after;
-  const found = move(occursAt(trace, target), position);
-  if (found !== null) return found;
+  const destination = move(occursAt(trace, target), position);
+  if (destination !== null) return destination;
   try {
     return move(occurrencesOf(trace, target).positions, position);
   } catch (error) {

@@ -231,8 +231,8 @@ export function isRefused({ events }: Trace): boolean {
 
 /** A list of texts among an event's own fields. */
 export function textsOf(event: TraceEvent, field: string): string[] {
-  const found = event.detail[field];
-  return Array.isArray(found) ? found.map(String) : [];
+  const value = event.detail[field];
+  return Array.isArray(value) ? value.map(String) : [];
 }
 
 /** What is wrong with a line: that it keeps the program from being run or, at the event that says so, stops it; "": nothing. */
@@ -272,16 +272,16 @@ export const PLACE = /\{[a-z_]+\}/g;
 
 /** What the event before a position means, by a template of Python's and what fills its places; at the start what the recording is about. */
 export function narrationAt(trace: Trace, position: number): string {
-  const said = currentEvent(trace, position)?.narration;
-  if (!said) return trace.summary;
+  const narration = currentEvent(trace, position)?.narration;
+  if (!narration) return trace.summary;
   let place = 0;
-  return (trace.templates[said.template] ?? "").replace(PLACE, () => said.arguments[place++] ?? "");
+  return (trace.templates[narration.template] ?? "").replace(PLACE, () => narration.arguments[place++] ?? "");
 }
 
 /** How many characters a narration by one of these templates has. */
-export function lengthBy(templates: string[]): (said: Narration) => number {
+export function lengthBy(templates: string[]): (narration: Narration) => number {
   const bare = templates.map((template) => template.replace(PLACE, "").length);
-  return (said) => said.arguments.reduce((length, one) => length + one.length, bare[said.template] ?? 0);
+  return (narration) => narration.arguments.reduce((length, one) => length + one.length, bare[narration.template] ?? 0);
 }
 
 /** How many of the lines are operators, and how many of these exist by a position. */

@@ -22,9 +22,9 @@ export const eventAt = (trace: Trace, number: number): TraceEvent | undefined =>
 export function memoized<T>(read: (trace: Trace) => T): (trace: Trace) => T {
   const cache = new WeakMap<Trace, T>();
   return (trace) => {
-    const found = cache.get(trace) ?? read(trace);
-    cache.set(trace, found);
-    return found;
+    const result = cache.get(trace) ?? read(trace);
+    cache.set(trace, result);
+    return result;
   };
 }
 
@@ -33,9 +33,9 @@ export function memoizedByText<Texts extends string[], T>(read: (trace: Trace, .
   const byText = memoized(() => new Map<string, T>());
   return (trace, ...texts) => {
     const [cache, key] = [byText(trace), texts.join("\n")];
-    const found = cache.get(key) ?? read(trace, ...texts);
-    cache.set(key, found);
-    return found;
+    const result = cache.get(key) ?? read(trace, ...texts);
+    cache.set(key, result);
+    return result;
   };
 }
 
@@ -54,9 +54,9 @@ export function behind<Item>(sorted: ArrayLike<Item>, limit: number, number = (i
 
 /** Something and what lies around it, from the innermost; `around` gives null where that is nothing. */
 export function outward<T>(innermost: T | null | undefined, around: (one: T) => T | null | undefined): T[] {
-  const found: T[] = [];
-  for (let one = innermost ?? null; one !== null; one = around(one) ?? null) found.push(one);
-  return found;
+  const chain: T[] = [];
+  for (let one = innermost ?? null; one !== null; one = around(one) ?? null) chain.push(one);
+  return chain;
 }
 
 /** Puts an item behind those that its key has. */

@@ -77,13 +77,13 @@ export function makerOf(trace: Trace, blob: string, subnet: string | null): Line
 }
 
 const makersIn = memoized((trace) => {
-  const found = new Map<string, Line>();
+  const makers = new Map<string, Line>();
   for (const { id, forward, backward } of [{ ...trace, id: null }, ...trace.subnets]) {
     for (const line of [...backward, ...forward].reverse()) {
-      if (line.kind !== "passed") for (const blob of line.outputs) found.set(keyOf(id, blob), line);
+      if (line.kind !== "passed") for (const blob of line.outputs) makers.set(keyOf(id, blob), line);
     }
   }
-  return found;
+  return makers;
 });
 
 /** What a blob version is at a position; undefined: it was not computed yet, or never will be. */
@@ -97,14 +97,14 @@ export function valueAt(trace: Trace, place: Place, position: number): Value | u
 export function isComputed(trace: Trace, { blob, subnet, frame }: Place, position: number): boolean {
   const maker = makerOf(trace, blob, subnet);
   if (frame === null) return !maker || ranAt(trace, maker) <= position;
-  const since = (maker && computedAt(trace, frame, maker.id)) ?? foundAt(trace, frame, maker);
+  const since = (maker && computedAt(trace, frame, maker.id)) ?? inputSince(trace, frame, maker);
   return since !== null && since <= position;
 }
 
 /** Since when a run has what it found: what comes from around its net and, in one of a backward pass, from the run forward. */
-function foundAt(trace: Trace, frame: number, maker: Line | undefined): number | null {
-  const isFound = !maker || (maker.role === "forward" && trace.frames[frame]?.is_backward);
-  const stay = isFound ? placesOf(trace).of(frame) : undefined;
+function inputSince(trace: Trace, frame: number, maker: Line | undefined): number | null {
+  const isInput = !maker || (maker.role === "forward" && trace.frames[frame]?.is_backward);
+  const stay = isInput ? placesOf(trace).of(frame) : undefined;
   return stay ? stay.entered + 1 : null;
 }
 

@@ -164,8 +164,8 @@ const LEAVES: Readonly<Record<string, Reader<unknown>>> = {
 function numberOf(rule: string, count: number): Reader<number> {
   const index = whole(0);
   return (value, path) => {
-    const found = index(value, path);
-    return found < count ? found : refuse(path, `is ${found}, and there are ${count} ${rule}`);
+    const number = index(value, path);
+    return number < count ? number : refuse(path, `is ${number}, and there are ${count} ${rule}`);
   };
 }
 

@@ -27,7 +27,7 @@ export function createWindowed<Row extends { element: HTMLElement }>(box: HTMLEl
   const rows = new Map<string, Row>();
   let { width, height } = UNSEEN;
   let scrolled = 0;
-  let kept = -1;
+  let pinned = -1;
   /** The row that was scrolled to, until a person scrolls: a list of another size shows it too. */
   let revealed = -1;
   let drawn = { from: 0, to: 0 };
@@ -50,8 +50,8 @@ export function createWindowed<Row extends { element: HTMLElement }>(box: HTMLEl
     const [from, to] = [rowAt(around - AROUND), Math.min(count(), rowAt(around + height + AROUND) + 1)];
     drawn = { from, to };
     const wanted = Array.from({ length: to - from }, (_, index) => from + index);
-    if (kept >= 0 && kept < from) wanted.unshift(kept);
-    if (kept >= to && kept < count()) wanted.push(kept);
+    if (pinned >= 0 && pinned < from) wanted.unshift(pinned);
+    if (pinned >= to && pinned < count()) wanted.push(pinned);
     const keys = new Set(wanted.map((index) => source.key(index)));
     for (const [key, row] of rows) {
       if (keys.has(key)) continue;
@@ -80,9 +80,9 @@ export function createWindowed<Row extends { element: HTMLElement }>(box: HTMLEl
   function measureRows(): boolean {
     let isNew = false;
     for (const [key, row] of rows) {
-      const found = row.element.getBoundingClientRect().height;
-      if (found === 0 || found === measured.get(key)) continue;
-      measured.set(key, found);
+      const rowHeight = row.element.getBoundingClientRect().height;
+      if (rowHeight === 0 || rowHeight === measured.get(key)) continue;
+      measured.set(key, rowHeight);
       isNew = true;
     }
     if (isNew) place();
@@ -147,11 +147,11 @@ export function createWindowed<Row extends { element: HTMLElement }>(box: HTMLEl
     reveal,
     /** Has a row in the page wherever the window is, so that it keeps the focus. */
     keep(index: number) {
-      kept = index;
+      pinned = index;
     },
     /** Brings a row into sight, to stay in the page. */
     lead(index: number): Row | undefined {
-      kept = index;
+      pinned = index;
       reveal(index);
       draw();
       return rows.get(source.key(index));

@@ -200,7 +200,8 @@ export function createCanvas(trace: Trace, source: Source, whole: () => Source, 
   let selected: string | null = null;
   let breakpoints: readonly BreakpointEntry[] = [];
   let matches: readonly string[] = [];
-  let kept: ReadonlySet<string> | null = null;
+  /** The lines that are shown alone, and what they lie in; null: all are shown. */
+  let only: ReadonlySet<string> | null = null;
   let isTaught = false;
   let picture = draw();
   /** What is said of labels of wires that have no place. */
@@ -208,8 +209,8 @@ export function createCanvas(trace: Trace, source: Source, whole: () => Source, 
   const viewport = createViewport(picture);
 
   function draw() {
-    const open = kept ? new Set([...opening.open, ...kept]) : opening.open;
-    const drawing = source.draw(open, kept);
+    const open = only ? new Set([...opening.open, ...only]) : opening.open;
+    const drawing = source.draw(open, only);
     const marking = createMarking(trace, drawing, drawn);
     const toggles = dressToggles(drawing, clusters.opened, open, toggle);
     const { svg, parts } = drawing;
@@ -223,7 +224,7 @@ export function createCanvas(trace: Trace, source: Source, whole: () => Source, 
       navigation.select((group && marking.byElement.get(group)) ?? null);
     });
     // The labels tell what the wires carry, where somebody asked for it.
-    const leaves = isTaught || kept ? null : createLeaves(trace, drawing, navigation);
+    const leaves = isTaught || only ? null : createLeaves(trace, drawing, navigation);
     return { svg, parts, marking, toggles, leaves, labels: isTaught ? labelled(trace, drawing) : null };
   }
 
@@ -248,11 +249,11 @@ export function createCanvas(trace: Trace, source: Source, whole: () => Source, 
     picture.leaves?.show(shown);
     picture.labels?.show(shown, new Set([...linesAbout(currentEvent(trace, shown)), selected ?? ""]));
     const placeless = picture.labels?.placeless ?? 0;
-    const said = placeless === 0 ? "" : `${counted(placeless, "label")} without room: shown where the step is, or at what is selected`;
+    const text = placeless === 0 ? "" : `${counted(placeless, "label")} without room: shown where the step is, or at what is selected`;
     // Its line is there for the whole lesson: a graph that grew with every label that finds room would jump.
     note.hidden = !picture.labels;
-    note.textContent = said;
-    note.title = said;
+    note.textContent = text;
+    note.title = text;
   }
 
   function toggle(cluster: string, node: string): void {
@@ -316,7 +317,7 @@ export function createCanvas(trace: Trace, source: Source, whole: () => Source, 
     },
     /** Shows these lines alone, and `still` in sight; null shows all. */
     keep(lines: ReadonlySet<string> | null, still: string) {
-      kept = lines && withAround(trace, [...lines].map(drawn), (line) => clustersFrom(clusters, clusters.holding(line)));
+      only = lines && withAround(trace, [...lines].map(drawn), (line) => clustersFrom(clusters, clusters.holding(line)));
       redraw([still]);
       const node = picture.marking.seen(still);
       if (node) viewport.follow([node]);
@@ -347,12 +348,12 @@ export function createCanvas(trace: Trace, source: Source, whole: () => Source, 
 
 /** Lines, and the nodes of all that they lie in. */
 function withAround(trace: Trace, lines: readonly string[], around: (line: string) => string[]): Set<string> {
-  const found = new Set(lines);
-  for (const line of lines) for (const cluster of around(line)) found.add(cluster).add(`${cluster}.backward`);
+  const nodes = new Set(lines);
+  for (const line of lines) for (const cluster of around(line)) nodes.add(cluster).add(`${cluster}.backward`);
   // It grows as it is gone through: an owner can lie in a net that others own.
-  for (const line of found) {
+  for (const line of nodes) {
     const net = subnetsById(trace).get(subnetOf(line) ?? "");
-    for (const owner of [net?.owner, net?.backward_owner]) if (owner) found.add(owner);
+    for (const owner of [net?.owner, net?.backward_owner]) if (owner) nodes.add(owner);
   }
-  return found;
+  return nodes;
 }

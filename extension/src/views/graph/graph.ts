@@ -11,33 +11,33 @@ import { createCanvas, type Canvas } from "./canvas";
 import { read } from "./drawing/svg";
 import { createOperators } from "./operators";
 
-const FOUND_BY = "Operators whose type, name or blobs have this in them, or #index; Enter goes to the next one, Escape ends the search (s)";
+const SEARCH_HINT = "Operators whose type, name or blobs have this in them, or #index; Enter goes to the next one, Escape ends the search (s)";
 
 /** `match` gets what matches, and `lead` the one that the person goes to. */
 export function createSearch(trace: Trace, match: (lines: string[]) => void, lead: (line: string) => void) {
-  const input = textField({ "aria-label": "Search the graph", placeholder: "Find…  type, blob, #2", title: FOUND_BY });
+  const input = textField({ "aria-label": "Search the graph", placeholder: "Find…  type, blob, #2", title: SEARCH_HINT });
   const count = element("span", { class: "gv-note", role: "status" });
-  let found: string[] = [];
+  let matches: string[] = [];
   let at = -1;
 
   function tell(): void {
-    const place = at < 0 ? `${found.length} found` : `${at + 1} of ${found.length}`;
-    count.textContent = input.value.trim() === "" ? "" : found.length === 0 ? "nothing" : place;
+    const place = at < 0 ? `${matches.length} found` : `${at + 1} of ${matches.length}`;
+    count.textContent = input.value.trim() === "" ? "" : matches.length === 0 ? "nothing" : place;
   }
 
   function look(): void {
-    found = matching(trace, input.value);
+    matches = matching(trace, input.value);
     at = -1;
-    match(found);
+    match(matches);
     tell();
   }
 
   input.addEventListener("input", look);
   input.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && found.length > 0) {
+    if (event.key === "Enter" && matches.length > 0) {
       event.preventDefault();
-      at = event.shiftKey ? (Math.max(at, 0) + found.length - 1) % found.length : (at + 1) % found.length;
-      lead(found[at] ?? "");
+      at = event.shiftKey ? (Math.max(at, 0) + matches.length - 1) % matches.length : (at + 1) % matches.length;
+      lead(matches[at] ?? "");
       tell();
     } else if (event.key === "Escape") {
       input.value = "";
@@ -140,23 +140,23 @@ export function neighbourhood(trace: Trace, line: string, hops: number): Set<str
 function within(forward: Line[], starts: Line[], hops: number): Set<Line> {
   const writers = byBlob(forward, ({ outputs }) => outputs);
   const readers = byBlob(forward, ({ inputs }) => inputs);
-  const found = new Set(starts);
+  const reached = new Set(starts);
   for (let hop = 0; hop < hops; hop++) {
-    for (const { inputs, outputs } of [...found]) {
+    for (const { inputs, outputs } of [...reached]) {
       const near = [...inputs.map((blob) => writers.get(blob)), ...outputs.map((blob) => readers.get(blob))];
-      for (const line of near.flatMap((lines) => lines ?? [])) found.add(line);
+      for (const line of near.flatMap((lines) => lines ?? [])) reached.add(line);
     }
   }
-  return found;
+  return reached;
 }
 
 const touchedBy = ({ inputs, outputs }: Line): string[] => [...inputs, ...outputs];
 
 /** The lines that have each blob among their `blobs`. */
 function byBlob(lines: Line[], blobs: (line: Line) => string[]): Map<string, Line[]> {
-  const found = new Map<string, Line[]>();
-  for (const line of lines) for (const blob of new Set(blobs(line))) addTo(found, blob, line);
-  return found;
+  const linesByBlob = new Map<string, Line[]>();
+  for (const line of lines) for (const blob of new Set(blobs(line))) addTo(linesByBlob, blob, line);
+  return linesByBlob;
 }
 
 export function createGraph(trace: Trace, navigation: Navigation) {

@@ -9,7 +9,7 @@ import { elementsOf } from "../../model/recording/values";
 import type { Line, Trace } from "../../model/schema";
 import { DIGITS, glance, NOT_COMPUTED, NOT_YET, NOT_YET_IN_SHORT, quantity } from "../elements/numbers";
 import { svgElement } from "../elements/dom";
-import { PORT, said, segmentsOf, type Box } from "./drawing/levels";
+import { classValue, PORT, segmentsOf, type Box } from "./drawing/levels";
 import { boxOf, offset, pathOf, type Drawing, type Point } from "./drawing/svg";
 
 /** A spot for a label: whether its text ends at the wire, and what is drawn of the wire where the drawing has none. */
@@ -63,7 +63,7 @@ export function edgeLabels(trace: Trace, byId: Map<string, SVGElement>, extent: 
   for (const [id, edge] of byId) {
     if (!id.startsWith("edge-") || edge.classList.contains("saved")) continue;
     const isBackward = edge.classList.contains("backward");
-    const [tails, heads] = ["from", "to"].map((word) => linesAt(trace, said(edge, word), isBackward));
+    const [tails, heads] = ["from", "to"].map((word) => linesAt(trace, classValue(edge, word), isBackward));
     const wires = wiresBetween(tails ?? [], heads ?? [], isBackward);
     if (wires.length === 0) continue;
     edge.setAttribute("data-told", "");

@@ -68,8 +68,8 @@ export function createLeaves(trace: Trace, drawing: Drawing, navigation: Navigat
         group.toggleAttribute("data-future", kind === "gradient" && line.made > position);
         rows.forEach(({ blob }, index) => {
           const number = texts[index]?.lastElementChild;
-          const said = numberAt(trace, kind, blob, position);
-          if (number && number.textContent !== said) number.textContent = said;
+          const text = numberAt(trace, kind, blob, position);
+          if (number && number.textContent !== text) number.textContent = text;
         });
       }
     },
@@ -82,8 +82,8 @@ function numberAt(trace: Trace, kind: Leaves["kind"], blob: string, position: nu
   const value = kind === "gradient" ? gradientAt(trace, { subnet: null, gradient: blob }, position) : valueAt(trace, { blob, subnet: null, frame: null }, position);
   if (!value) return "";
   const norm = normOf(value);
-  const said = kind === "output" && value.size === 1 ? glance(value) : norm === null ? "" : quantity(norm, DIGITS);
-  return said && ` ${said}`;
+  const text = kind === "output" && value.size === 1 ? glance(value) : norm === null ? "" : quantity(norm, DIGITS);
+  return text && ` ${text}`;
 }
 
 function leavesOf(trace: Trace): Leaves[] {
@@ -92,15 +92,15 @@ function leavesOf(trace: Trace): Leaves[] {
   const last = new Map(trace.forward.flatMap(({ outputs }) => outputs.map((blob) => [bare(blob), blob])));
   const ends = new Set((Array.isArray(trace.ys) ? trace.ys : Object.keys(trace.ys)).map((name) => last.get(name)));
   const own = (name: string): string => shortened(shortName(trace, name));
-  const found: Leaves[] = trace.forward.flatMap((line) => [
+  const leaves: Leaves[] = trace.forward.flatMap((line) => [
     together(line, "input", wires.filter(({ to }) => to.includes(line.id)).map(({ blob }) => ({ name: own(blob), blob }))),
     together(line, "output", wires.filter(({ blob, from }) => from === line.id && ends.has(blob)).map(({ blob }) => ({ name: own(blob), blob }))),
   ]);
   for (const line of trace.backward) {
     const gradients = line.kind === "passed" ? [] : line.outputs.map((blob) => ({ blob, of: blobOf(trace, null, blob) }));
-    found.push(together(line, "gradient", gradients.flatMap(({ blob, of }) => (of !== undefined && inputs.has(of) ? [{ name: `∂${own(of)}`, blob }] : []))));
+    leaves.push(together(line, "gradient", gradients.flatMap(({ blob, of }) => (of !== undefined && inputs.has(of) ? [{ name: `∂${own(of)}`, blob }] : []))));
   }
-  return found.filter(({ rows }) => rows.length > 0);
+  return leaves.filter(({ rows }) => rows.length > 0);
 }
 
 function together(line: Line, kind: Leaves["kind"], rows: Leaves["rows"]): Leaves {

@@ -7,7 +7,7 @@ import { addTo, allLines, behind, type Group, groupOfNode, groupsAround, groupsO
 import type { BreakpointEntry, Line, Trace } from "../../model/schema";
 import { svgElement } from "../elements/dom";
 import { isSum } from "../elements/kinds";
-import { said } from "./drawing/levels";
+import { classValue } from "./drawing/levels";
 import type { Drawing } from "./drawing/svg";
 import { createNorms, firstOdd, oddAt, oddMark, type Odd } from "./norms";
 
@@ -116,7 +116,7 @@ function findEdges(trace: Trace, drawing: Drawing): Map<string, DrawnEdge[]> {
   const edges = new Map<string, DrawnEdge[]>();
   for (const [id, element] of drawing.byId) {
     if (!id.startsWith("edge-") && !element.classList.contains("port")) continue;
-    const [by, from, to] = ["by", "from", "to"].map((word) => said(element, word)) as [string, string, string];
+    const [by, from, to] = ["by", "from", "to"].map((word) => classValue(element, word)) as [string, string, string];
     const ends = by ? [by] : [served(drawing, from), served(drawing, to)];
     // The net is there from the beginning, and so are its edges.
     const existsFrom = element.classList.contains("forward") ? 0 : Math.max(0, ...linesNamed(trace, ends).map((line) => line.made));
@@ -129,7 +129,7 @@ function findEdges(trace: Trace, drawing: Drawing): Map<string, DrawnEdge[]> {
 /** The line at an end of an edge; for a port, the one that makes it exist. */
 function served(drawing: Drawing, end: string): string {
   const node = drawing.byId.get(`node-${end}`);
-  return node?.classList.contains("port") ? said(node, "to") || end : end;
+  return node?.classList.contains("port") ? classValue(node, "to") || end : end;
 }
 
 function createGroupMarking(trace: Trace, drawing: Drawing) {
@@ -137,8 +137,8 @@ function createGroupMarking(trace: Trace, drawing: Drawing) {
   const nodes = new Map<string, GroupNode[]>();
   for (const id of groups.byId.keys()) {
     const both = [`node-${id}`, `node-${id}.backward`].map((name) => drawing.byId.get(name));
-    const found = both.flatMap((element, lane) => (element ? [groupNode(element, lane === 0)] : []));
-    if (found.length > 0) nodes.set(id, found);
+    const groupNodes = both.flatMap((element, lane) => (element ? [groupNode(element, lane === 0)] : []));
+    if (groupNodes.length > 0) nodes.set(id, groupNodes);
   }
   const around = (lines: Iterable<string>): Set<Group> => new Set([...lines].flatMap((line) => groupsAround(groups, line)));
 

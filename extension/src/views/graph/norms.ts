@@ -8,7 +8,7 @@ import { blobOf } from "../../model/recording/values";
 import type { Line, Scalar, Trace } from "../../model/schema";
 import { svgElement } from "../elements/dom";
 import { counted, DIGITS, quantity } from "../elements/numbers";
-import { outlineOf, said } from "./drawing/levels";
+import { classValue, outlineOf } from "./drawing/levels";
 import { pathOf, type Drawing, type Point } from "./drawing/svg";
 import { linesAt, pointsOf } from "./labels";
 
@@ -36,12 +36,12 @@ export function createNorms(trace: Trace, drawing: Drawing) {
   function show(element: Element, position: number): void {
     const edge = edges.get(element);
     if (!edge) return;
-    const found = norms(trace, edge, position);
-    if (found.length > 0) edge.text ??= line(edge.element);
-    if (edge.text) edge.text.textContent = found.map((norm) => quantity(norm, DIGITS)).join(", ");
-    edge.element.toggleAttribute("data-normed", found.length > 0);
-    edge.element.style.setProperty("--gv-size", String(Math.max(0, ...found.map(scale(trace)))));
-    edge.element.toggleAttribute("data-odd", found.some((norm) => typeof norm !== "number"));
+    const gradientNorms = norms(trace, edge, position);
+    if (gradientNorms.length > 0) edge.text ??= line(edge.element);
+    if (edge.text) edge.text.textContent = gradientNorms.map((norm) => quantity(norm, DIGITS)).join(", ");
+    edge.element.toggleAttribute("data-normed", gradientNorms.length > 0);
+    edge.element.style.setProperty("--gv-size", String(Math.max(0, ...gradientNorms.map(scale(trace)))));
+    edge.element.toggleAttribute("data-odd", gradientNorms.some((norm) => typeof norm !== "number"));
   }
 
   return { show };
@@ -49,7 +49,7 @@ export function createNorms(trace: Trace, drawing: Drawing) {
 
 /** The gradients that flow along an edge: what the lines at its one end write, or let pass, and those at the other read. */
 function flowing(trace: Trace, element: Element): Omit<NormedEdge, "element"> {
-  const [from, to] = [endAt(trace, said(element, "from")), endAt(trace, said(element, "to"))];
+  const [from, to] = [endAt(trace, classValue(element, "from")), endAt(trace, classValue(element, "to"))];
   return { subnet: from.subnet, gradients: [...from.sent].filter((blob) => to.read.has(blob)) };
 }
 
@@ -129,28 +129,28 @@ function oddNumbers(trace: Trace, line: Line, position: number): Odd | null {
 
 /** Of a group, by its node, the line in it that was the first to compute NaN or infinities in the whole recording. */
 export const firstOdd = memoized((trace) => {
-  const found = new Map<string, Line>();
+  const firstByNode = new Map<string, Line>();
   const end = endOf(trace);
   const odd = [...trace.forward, ...trace.backward].filter((line) => ["NaN", "∞"].includes(oddNumbers(trace, line, end)?.sign ?? ""));
   for (const line of odd.sort((one, other) => (one.ran ?? 0) - (other.ran ?? 0))) {
     for (const { id } of groupsAround(groupsOf(trace), line.id)) {
       const node = line.role === "forward" ? id : `${id}.backward`;
-      if (!found.has(node)) found.set(node, line);
+      if (!firstByNode.has(node)) firstByNode.set(node, line);
     }
   }
-  return found;
+  return firstByNode;
 });
 
 /** Since when a forward operator is seen to pass no gradient on. */
 const cutsOf = memoized((trace) => {
-  const found = new Map<string, number>();
+  const cuts = new Map<string, number>();
   trace.events.forEach((event, index) => {
     const given = event.kind === "RuleApplied" ? event.detail["g_input"] : undefined;
     const isCut = event.kind === "Skipped" || (Array.isArray(given) && given.length > 0 && given.every((one) => one === null));
     const line = isCut ? forwardLine(event) : undefined;
-    if (line !== undefined && !found.has(line)) found.set(line, beginOf(trace) + index + 1);
+    if (line !== undefined && !cuts.has(line)) cuts.set(line, beginOf(trace) + index + 1);
   });
-  return found;
+  return cuts;
 });
 
 /** The mark of something odd, at the left upper corner of a node. */

@@ -61,13 +61,13 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
 
   function draw(): void {
     const own = selected === null ? currentEvent(trace, position)?.ledger : null;
-    const found = [...new Set(blobs())];
-    const merge = mergeFor(byNow(trace.merges), position, selected === null ? null : found);
+    const names = [...new Set(blobs())];
+    const merge = mergeFor(byNow(trace.merges), position, selected === null ? null : names);
     const isOfState = selected === null && trace.schedule !== null && OF_STATE.includes(currentEvent(trace, position)?.kind ?? "");
     const tab = chosen.tab ?? (selected === null && fault() ? "Why" : (own ?? merge ?? null) !== null ? "Ledger" : isOfState ? "State" : "Value");
     tabs.show(tab);
     panel.setAttribute("aria-label", tab);
-    refill(panel, CONTENTS[tab](found, own, merge));
+    refill(panel, CONTENTS[tab](names, own, merge));
   }
 
   /** Why nothing is run, or it stops, where that is what is looked at. */
@@ -80,19 +80,19 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
   }
 
   function faultCard(): HTMLElement[] {
-    const found = fault();
-    if (!found) return [];
+    const reply = fault();
+    if (!reply) return [];
     const event = currentEvent(trace, position);
     const { perform } = navigation;
     const ssa = perform && event && textsOf(event, "versions").length > 0 ? [button(() => perform("to_ssa"), { class: "gv-link" }, "Debug the SSA form")] : [];
-    return [element("section", { class: "gv-card gv-answer gv-fault", "aria-label": "What is wrong" }, ...shownReply(asking, found), ...ssa)];
+    return [element("section", { class: "gv-card gv-answer gv-fault", "aria-label": "What is wrong" }, ...shownReply(asking, reply), ...ssa)];
   }
 
-  const CONTENTS: Record<Tab, (found: string[], own: number | null | undefined, merge: Merge | undefined) => HTMLElement[]> = {
-    Value: (found) => [...blobTab(found, inFocus(found), (place, turning) => [...turning, valueCard(asking, place, position, seen())]), ...ruleCard(trace, line(), chosen)],
-    Ledger: (found, own, merge) => ledgerTab(own, merge, found),
-    Why: (found) => blobTab(found, subject(found), (place) => whyCards(asking, place, position)),
-    Versions: (found) => blobTab(found, inFocus(found), (place) => versionsCards(asking, place, position)),
+  const CONTENTS: Record<Tab, (names: string[], own: number | null | undefined, merge: Merge | undefined) => HTMLElement[]> = {
+    Value: (names) => [...blobTab(names, inFocus(names), (place, turning) => [...turning, valueCard(asking, place, position, seen())]), ...ruleCard(trace, line(), chosen)],
+    Ledger: (names, own, merge) => ledgerTab(own, merge, names),
+    Why: (names) => blobTab(names, subject(names), (place) => whyCards(asking, place, position)),
+    Versions: (names) => blobTab(names, inFocus(names), (place) => versionsCards(asking, place, position)),
     Check: checkTab,
     State: stateTab,
     Breakpoints: () => breakpoints(position, last()),
@@ -124,9 +124,9 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
   }
 
   /** The blobs in focus to choose from, and what `cards` shows of the one that is shown; `turning` chooses its run. */
-  function blobTab(found: string[], shown: string | undefined, cards: (place: Place, turning: HTMLElement[]) => HTMLElement[]): HTMLElement[] {
+  function blobTab(names: string[], shown: string | undefined, cards: (place: Place, turning: HTMLElement[]) => HTMLElement[]): HTMLElement[] {
     if (shown === undefined) return [...faultCard(), quiet(position === 0 ? "Step to see the blobs of an event." : "This event is about no blob.")];
-    const choice = blobChoice(found, shown, (other) => {
+    const choice = blobChoice(names, shown, (other) => {
       blob = other;
       corner = null;
       redraw();
@@ -143,10 +143,10 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
     return [...faultCard(), choice, ...cards({ blob: shown, subnet, frame: turned?.frame ?? frame }, turning)];
   }
 
-  function checkTab(found: string[]): HTMLElement[] {
-    const shown = subject(found);
+  function checkTab(names: string[]): HTMLElement[] {
+    const shown = subject(names);
     if (shown === undefined) return checkCards(asking, null, selected, position);
-    return blobTab(found, shown, (place) => checkCards(asking, place, selected, position));
+    return blobTab(names, shown, (place) => checkCards(asking, place, selected, position));
   }
 
   function stateTab(): HTMLElement[] {
@@ -154,13 +154,13 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
     return [...changesSince(asking, position), ...own];
   }
 
-  function inFocus(found: string[]): string | undefined {
-    return blob !== null && found.includes(blob) ? blob : found[0];
+  function inFocus(names: string[]): string | undefined {
+    return blob !== null && names.includes(blob) ? blob : names[0];
   }
 
   /** The same, but of itself a blob of the net: it is these that have gradients. */
-  function subject(found: string[]): string | undefined {
-    return blob !== null && found.includes(blob) ? blob : (found.find((one) => isOfNet(trace, where().subnet, one)) ?? found[0]);
+  function subject(names: string[]): string | undefined {
+    return blob !== null && names.includes(blob) ? blob : (names.find((one) => isOfNet(trace, where().subnet, one)) ?? names[0]);
   }
 
   function seen(): Seen {
@@ -197,13 +197,13 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
     draw();
   }
 
-  function ledgerTab(own: number | null | undefined, merge: Merge | undefined, found: string[]): HTMLElement[] {
+  function ledgerTab(own: number | null | undefined, merge: Merge | undefined, names: string[]): HTMLElement[] {
     const { subnet, frame } = where();
     const ledgersByNow = byNow(trace.ledgers);
-    const ledgers = ledgersFor(ledgersByNow, trace.ledgers[own ?? -1], found, subnet, frame);
+    const ledgers = ledgersFor(ledgersByNow, trace.ledgers[own ?? -1], names, subnet, frame);
     const cards = [...(merge ? [mergeCard(trace, merge)] : []), ...ledgers.map((ledger) => ledgerCard(trace, ledger, position, lesson.isOn, navigation.go))];
     const added = ledgers[0];
-    const about = added ? { blob: added.blob, subnet: added.subnet, frame: added.frame } : { blob: subject(found), subnet, frame };
+    const about = added ? { blob: added.blob, subnet: added.subnet, frame: added.frame } : { blob: subject(names), subnet, frame };
     const place = about.blob === undefined ? null : { ...about, blob: about.blob };
     if (cards.length === 0 && place) cards.push(...singleCard(asking, place, position));
     return [...(cards.length > 0 ? cards : [ledgerList(trace, ledgersByNow, navigation.go)]), ...(place ? pathsCard(asking, place, position) : [])];

@@ -90,28 +90,28 @@ function createItem(trace: Trace, entry: BreakpointEntry, isUnfolded: boolean, c
 function hitText(all: readonly number[], position: number, last: number): string {
   const hits = all.filter((hit) => hit <= last);
   const here = hits.indexOf(position);
-  const found = hits.length === 0 ? "no hit" : counted(hits.length, "hit");
-  if (last < Infinity) return here >= 0 ? `hit ${hits.length}` : `${found} by now`;
+  const howMany = hits.length === 0 ? "no hit" : counted(hits.length, "hit");
+  if (last < Infinity) return here >= 0 ? `hit ${hits.length}` : `${howMany} by now`;
   if (here >= 0) return `hit ${here + 1} of ${hits.length}`;
-  return hits.length > 0 && after(hits, position) === null ? `${found}, none ahead` : found;
+  return hits.length > 0 && after(hits, position) === null ? `${howMany}, none ahead` : howMany;
 }
 
 function messagesCard(trace: Trace, position: number, breakpoints: BreakpointEntry[], navigation: Navigation): HTMLElement[] {
   if (!breakpoints.some(({ log, enabled }) => log !== null && enabled)) return [];
-  const said = logBy(trace, breakpoints, position).slice(-MESSAGES);
+  const messages = logBy(trace, breakpoints, position).slice(-MESSAGES);
   const list = element("div", { class: "gv-messages", role: "list", "aria-label": "Messages" });
-  for (const { position: at, message } of said) {
+  for (const { position: at, message } of messages) {
     const go = linkButton(() => navigation.go(at), String(at));
     list.append(element("div", { role: "listitem", class: "gv-entry" }, go, element("span", { class: "gv-entry-text" }, message)));
   }
-  return [element("b", {}, "Messages"), said.length > 0 ? list : quiet("None by now.")];
+  return [element("b", {}, "Messages"), messages.length > 0 ? list : quiet("None by now.")];
 }
 
 /** Runs to the target; says where it is instead when it does not come any more, or what is wrong with it. */
 export function runToTarget(trace: Trace, at: number, target: string, go: (to: number) => void): string | null {
-  const found = runTo(trace, at, target);
-  if (found !== null) {
-    go(found);
+  const next = runTo(trace, at, target);
+  if (next !== null) {
+    go(next);
     return null;
   }
   const first = runTo(trace, 0, target);
@@ -136,8 +136,8 @@ function howForm(trace: Trace, entry: BreakpointEntry, change: (other: Breakpoin
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     fault.clear();
-    const said = log.input.value.trim();
-    const other = { ...entry, ignore: Number(ignore.input.value), every: Number(every.input.value), log: said === "" ? null : said };
+    const message = log.input.value.trim();
+    const other = { ...entry, ignore: Number(ignore.input.value), every: Number(every.input.value), log: message === "" ? null : message };
     const { problem } = meaningOf(trace, other);
     if (problem) fault.complain(problem);
     else change(other);

@@ -128,10 +128,10 @@ function linkedNames({ trace, navigation }: Asking, text: string): Child[] {
   const children: Child[] = [];
   let done = 0;
   for (const match of text.matchAll(NAMED)) {
-    const [found, event, operator] = match;
-    const link = linkTo(trace, navigation, found, event, operator, text[match.index - 1] === ":");
+    const [name, event, operator] = match;
+    const link = linkTo(trace, navigation, name, event, operator, text[match.index - 1] === ":");
     if (link === null) continue;
-    const end = match.index + found.length;
+    const end = match.index + name.length;
     const [sign = ""] = /^[.,;:)]*/.exec(text.slice(end)) ?? [];
     children.push(text.slice(done, match.index), sign === "" ? link : element("span", { class: "gv-closed" }, link, sign));
     done = end + sign.length;
@@ -139,11 +139,11 @@ function linkedNames({ trace, navigation }: Asking, text: string): Child[] {
   return [...children, text.slice(done)].filter((child) => child !== "");
 }
 
-function linkTo(trace: Trace, navigation: Navigation, found: string, event: string | undefined, operator: string | undefined, isInside: boolean): HTMLElement | null {
-  const link = (title: string, act: () => void): HTMLElement => button(act, { class: "gv-name", title }, found);
+function linkTo(trace: Trace, navigation: Navigation, name: string, event: string | undefined, operator: string | undefined, isInside: boolean): HTMLElement | null {
+  const link = (title: string, act: () => void): HTMLElement => button(act, { class: "gv-name", title }, name);
   if (event !== undefined) return Number(event) <= lengthOf(trace) ? link("Go to this event", () => navigation.go(Number(event))) : null;
   if (isInside) return null;
-  const line = operator !== undefined ? linesById(trace).get(`f${operator}`) : makerOf(trace, found, null);
+  const line = operator !== undefined ? linesById(trace).get(`f${operator}`) : makerOf(trace, name, null);
   return line ? link("Show it in the program and the graph", () => navigation.select(line.id)) : null;
 }
 

@@ -78,8 +78,8 @@ function waiting(trace: Trace, one: Wait, says: string, navigation: Navigation):
   const type = linesById(trace).get(forwardId(null, one.function))?.type ?? "";
   const rank = element("span", { class: "gv-rank" }, `rank ${one.rank}`);
   const note = element("span", { class: "gv-note" }, `arrival ${one.arrival}`);
-  const said = says === "" ? [] : [element("span", { class: "gv-says" }, says)];
-  return button(() => navigation.select(`f${one.function}`), { title: "Show it in the program and the graph" }, rank, element("b", {}, `${type} #${one.function}`), note, ...said);
+  const words = says === "" ? [] : [element("span", { class: "gv-says" }, says)];
+  return button(() => navigation.select(`f${one.function}`), { title: "Show it in the program and the graph" }, rank, element("b", {}, `${type} #${one.function}`), note, ...words);
 }
 
 /** What became of the function that was taken out last. */

@@ -114,8 +114,8 @@ function duration(seconds: number): string {
 }
 
 function statistics(value: Value): HTMLElement {
-  const statistic = (label: string, found: Scalar | null): [string, string, boolean] => [label, found === null ? "none" : quantity(found), false];
-  const counted = (label: string, found: number, isBad: boolean): [string, string, boolean] => [label, count(found), isBad && found > 0];
+  const statistic = (label: string, number: Scalar | null): [string, string, boolean] => [label, number === null ? "none" : quantity(number), false];
+  const counted = (label: string, number: number, isBad: boolean): [string, string, boolean] => [label, count(number), isBad && number > 0];
   const of = value.dtype.startsWith("complex") ? " |·|" : "";
   const rows: [string, string, boolean][] = [
     statistic(`min${of}`, value.min), statistic(`max${of}`, value.max), ...(of ? [] : [statistic("mean", value.mean)]), statistic("mean |·|", value.mean_abs),

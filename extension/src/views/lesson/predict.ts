@@ -140,19 +140,19 @@ function chainRows(trace: Trace, position: number): HTMLElement {
 /** "∂a = 0.5 + 0.2 = 0.7"; of larger arrays only the sum is shown: norms do not add up. */
 function addition({ total, result, terms }: Sum): Printed {
   const left = named(total);
-  if (!result) return joinedBy("=", [left, said(NOT_YET)]);
+  if (!result) return joinedBy("=", [left, numeral(NOT_YET)]);
   const hasNumbers = terms.length > 0 && [result, ...terms].every((one) => numbersOf(one) !== null);
-  if (!hasNumbers) return joinedBy("=", [left, said(glance(result))]);
-  const shown = terms.map((one, index) => said(index === 0 ? glance(one) : signed(glance(one))));
-  return joinedBy("=", [left, joinedBy("+", shown), said(glance(result))]);
+  if (!hasNumbers) return joinedBy("=", [left, numeral(glance(result))]);
+  const shown = terms.map((one, index) => numeral(index === 0 ? glance(one) : signed(glance(one))));
+  return joinedBy("=", [left, joinedBy("+", shown), numeral(glance(result))]);
 }
 
 function equation(link: Link): Printed {
   const { x, y, local, upstream, result } = link;
   const left: Printed[] = [named(x), joinedBy("×", [slope(link), named(y)])];
-  if (!result || !upstream) return joinedBy("=", [...left, said(NOT_YET)]);
-  if (!local) return joinedBy("=", [...left, said(glance(result))]);
-  return joinedBy("=", [...left, joinedBy("×", [said(localText(local, result)), said(signed(glance(upstream)))]), said(glance(result))]);
+  if (!result || !upstream) return joinedBy("=", [...left, numeral(NOT_YET)]);
+  if (!local) return joinedBy("=", [...left, numeral(glance(result))]);
+  return joinedBy("=", [...left, joinedBy("×", [numeral(localText(local, result)), numeral(signed(glance(upstream)))]), numeral(glance(result))]);
 }
 
 /** "∂p/∂x", of blobs, not of their gradients. */
@@ -168,4 +168,4 @@ function localText(local: (number | null)[], { size }: Value): string {
 
 const signed = (text: string): string => (text.startsWith("−") ? `(${text})` : text);
 /** Numbers as they are shown; MathML takes a text for a space. */
-const said = (text: string): Printed => ({ text, markup: [markup("mn", text)] });
+const numeral = (text: string): Printed => ({ text, markup: [markup("mn", text)] });

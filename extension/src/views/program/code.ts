@@ -187,8 +187,8 @@ function itemsOf(trace: Trace, file: string): Item[] {
   for (const { first, text } of trace.sources.filter((source) => source.file === file)) {
     if (items.length > 0) items.push(null);
     text.split("\n").forEach((line, index) => {
-      const found = called.get(placeOf({ file, number: first + index, text: "" }));
-      items.push({ number: first + index, text: line, called: found?.code.text === line.trim() ? found : undefined });
+      const call = called.get(placeOf({ file, number: first + index, text: "" }));
+      items.push({ number: first + index, text: line, called: call?.code.text === line.trim() ? call : undefined });
     });
   }
   return items;
@@ -219,11 +219,11 @@ const TOKENS = /(#.*)|("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|\b(and|as|assert|asy
 /** Python with its comments, strings and keywords marked. */
 function coloured(text: string): Child[] {
   const [indent = ""] = /^ */.exec(text) ?? [];
-  const found: Child[] = [element("span", { class: "gv-indent" }, indent)];
+  const children: Child[] = [element("span", { class: "gv-indent" }, indent)];
   let end = indent.length;
   for (const { 0: token, 1: comment, 2: quoted, index } of text.matchAll(TOKENS)) {
-    found.push(text.slice(end, index), element("span", { class: comment ? "gv-note" : quoted ? "gv-quoted" : "gv-keyword" }, token));
+    children.push(text.slice(end, index), element("span", { class: comment ? "gv-note" : quoted ? "gv-quoted" : "gv-keyword" }, token));
     end = index + token.length;
   }
-  return [...found, text.slice(end)];
+  return [...children, text.slice(end)];
 }

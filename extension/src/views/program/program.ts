@@ -182,8 +182,8 @@ export function createProgram(trace: Trace, navigation: Navigation) {
   });
 
   function lineOf(target: EventTarget | null): Line | undefined {
-    const found = target instanceof Element ? target.closest<HTMLElement>(".gv-line") : null;
-    return found ? linesById(trace).get(found.dataset["line"] ?? "") : undefined;
+    const row = target instanceof Element ? target.closest<HTMLElement>(".gv-line") : null;
+    return row ? linesById(trace).get(row.dataset["line"] ?? "") : undefined;
   }
 
   const sectionOf = (line: string): Section | undefined => both.find((section) => section.has(line));

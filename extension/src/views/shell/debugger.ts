@@ -53,7 +53,7 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
   let panes: Panes;
   let waits = false;
   /** Of the move that led here, if it was made elsewhere: it can be another part that is shown then. */
-  let said = "";
+  let outcome = "";
 
   function move(to: number, isOwn: boolean): void {
     const isHere = to >= beginOf(trace) && to <= endOf(trace);
@@ -64,7 +64,7 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
       return;
     }
     at = next;
-    said = "";
+    outcome = "";
     lesson.moved(trace, at);
     const hadFocus = root.contains(document.activeElement);
     panes.show(at);
@@ -83,8 +83,8 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
   function travel(verb: Verb, here: () => void, ...given: string[]): void {
     if (!host.ask || !host.hasWhole || !trace.part) return here();
     void host.ask({ question: verb, arguments: given, position: at }).then((reply) => {
-      said = "problem" in reply ? problemIn(reply) : reply.blocks.map((block) => (block.kind === "paragraph" ? block.text : "")).join(" ");
-      panes.narration.say(said);
+      outcome = "problem" in reply ? problemIn(reply) : reply.blocks.map((block) => (block.kind === "paragraph" ? block.text : "")).join(" ");
+      panes.narration.say(outcome);
     });
   }
 
@@ -236,7 +236,7 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
       marks = marksOf(other);
       lesson.clear();
       build();
-      panes.narration.say(said);
+      panes.narration.say(outcome);
     },
     /** Empties the root and lets go of every listener. */
     dispose() {

@@ -88,7 +88,7 @@ export function createNarration(trace: Trace) {
     element: bar,
     show,
     /** Says what became of a run, until the next move. */
-    say: (...said: Child[]) => outcome.replaceChildren(...said),
+    say: (...children: Child[]) => outcome.replaceChildren(...children),
     dispose: () => resizes.disconnect(),
   };
 }

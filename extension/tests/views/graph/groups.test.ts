@@ -107,12 +107,12 @@ test("groups in groups add up", () => {
 
 test("an edge is kept with both of its ends, and a port is always there", () => {
   const element = (...words: string[]): Element => ({ classList: words }) as unknown as Element;
-  const kept = new Set(["f0", "f1"]);
-  assert.equal(isBeside("edge-1", element("edge", "from-f0", "to-f1"), kept), false);
-  assert.equal(isBeside("edge-1", element("edge", "from-f0", "to-f2"), kept), true);
-  assert.equal(isBeside("edge-1", element("edge", "from-g0.forward-in", "to-f1"), kept), false);
-  assert.equal(isBeside("node-f2", element(), kept), true);
-  assert.equal(isBeside("node-g0.backward-out", element(), kept), false);
+  const only = new Set(["f0", "f1"]);
+  assert.equal(isBeside("edge-1", element("edge", "from-f0", "to-f1"), only), false);
+  assert.equal(isBeside("edge-1", element("edge", "from-f0", "to-f2"), only), true);
+  assert.equal(isBeside("edge-1", element("edge", "from-g0.forward-in", "to-f1"), only), false);
+  assert.equal(isBeside("node-f2", element(), only), true);
+  assert.equal(isBeside("node-g0.backward-out", element(), only), false);
 });
 
 test("what is near an operator comes with its gradients, and with the sums and seeds beside them", () => {

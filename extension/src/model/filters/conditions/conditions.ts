@@ -79,21 +79,21 @@ interface Token {
 function tokens(text: string, start: number): Token[] {
   if ([...text].length > LONGEST) throw new ConditionError(text, LONGEST, `a condition has at most ${LONGEST} characters`);
   const characters = (place: number): number => [...text.slice(0, place)].length;
-  const found: Token[] = [];
+  const result: Token[] = [];
   for (let at = start; at < text.length; at = TOKEN.lastIndex) {
     TOKEN.lastIndex = at;
     const match = TOKEN.exec(text);
     if (!match) throw new ConditionError(text, characters(at), noToken(text, at));
-    const [kind = ""] = Object.entries(match.groups ?? {}).find(([, said]) => said !== undefined) ?? [];
-    if (kind !== "space") found.push(token(kind, match[0], characters(at)));
+    const [kind = ""] = Object.entries(match.groups ?? {}).find(([, group]) => group !== undefined) ?? [];
+    if (kind !== "space") result.push(token(kind, match[0], characters(at)));
   }
-  return [...found, { kind: "end", text: "", at: characters(text.length) }];
+  return [...result, { kind: "end", text: "", at: characters(text.length) }];
 }
 
-function token(kind: string, said: string, at: number): Token {
-  if (kind === "text") return { kind, text: said.slice(1, -1).replace(/\\(.)/gsu, "$1"), at };
-  const isOwn = kind === "sign" || ["and", "or", "not", "in"].includes(said);
-  return { kind: isOwn ? said : kind, text: said.replace(/`/g, ""), at };
+function token(kind: string, source: string, at: number): Token {
+  if (kind === "text") return { kind, text: source.slice(1, -1).replace(/\\(.)/gsu, "$1"), at };
+  const isOwn = kind === "sign" || ["and", "or", "not", "in"].includes(source);
+  return { kind: isOwn ? source : kind, text: source.replace(/`/g, ""), at };
 }
 
 function noToken(text: string, at: number): string {
@@ -117,7 +117,7 @@ export function truth(text: string, node: Node): Node {
 }
 
 class Parser {
-  private readonly found: Token[];
+  private readonly tokens: Token[];
   private next = 0;
   private open = 0;
 
@@ -126,7 +126,7 @@ class Parser {
     start: number,
     private readonly namesBlob: (name: string) => boolean,
   ) {
-    this.found = tokens(text, start);
+    this.tokens = tokens(text, start);
   }
 
   whole(): Node {
@@ -136,7 +136,7 @@ class Parser {
   }
 
   private get token(): Token {
-    return this.found[this.next] as Token;
+    return this.tokens[this.next] as Token;
   }
 
   private take(...kinds: string[]): Token | undefined {
@@ -217,7 +217,7 @@ class Parser {
   private sign(level: number): string {
     const token = this.take(...(LEVELS[level] ?? []));
     if (token) return token.kind;
-    if (level !== COMPARISON || this.token.kind !== "not" || this.found[this.next + 1]?.kind !== "in") return "";
+    if (level !== COMPARISON || this.token.kind !== "not" || this.tokens[this.next + 1]?.kind !== "in") return "";
     this.next += 2;
     return "not in";
   }

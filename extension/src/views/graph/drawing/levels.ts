@@ -45,11 +45,11 @@ export function findPlan(root: Element, whole: string | null = null): Plan {
   const clusters = new Map<string, Cluster>();
   const nets = new Map<string, string>();
   const shells: Plan["shells"] = [];
-  for (const shell of root.querySelectorAll("rect.shell")) shells.push({ depth: Number(said(shell, "depth")), width: span(shell, "x", "width") });
+  for (const shell of root.querySelectorAll("rect.shell")) shells.push({ depth: Number(classValue(shell, "depth")), width: span(shell, "x", "width") });
   for (const group of root.querySelectorAll('g.cluster[id^="cluster-"]')) {
     const fold = [...group.children].find((child) => child.getAttribute("class") === "fold");
     if (!fold || name(group) === whole) continue;
-    clusters.set(name(group), { around: clusterAt(group.parentElement, whole), depth: Number(said(group, "depth")), height: span(fold, "y", "height"), alone: [] });
+    clusters.set(name(group), { around: clusterAt(group.parentElement, whole), depth: Number(classValue(group, "depth")), height: span(fold, "y", "height"), alone: [] });
     for (const net of [...group.children].filter((child) => child.classList.contains("net"))) {
       nets.set(net.id.slice("net-".length), name(group));
     }
@@ -66,8 +66,8 @@ export function findPlan(root: Element, whole: string | null = null): Plan {
 
 /** The cluster that an element of a drawing lies in; null where that is all of the drawing. */
 export function clusterAt(element: Element | null, whole: string | null): string | null {
-  const found = element?.closest('g.cluster[id^="cluster-"]') ?? null;
-  return found === null || name(found) === whole ? null : name(found);
+  const cluster = element?.closest('g.cluster[id^="cluster-"]') ?? null;
+  return cluster === null || name(cluster) === whole ? null : name(cluster);
 }
 
 function name(cluster: Element): string {
@@ -75,7 +75,7 @@ function name(cluster: Element): string {
 }
 
 /** What the classes of an element say by a word: "b3" by "from", where it has the class "from-b3"; "": nothing. */
-export function said(element: Element, word: string): string {
+export function classValue(element: Element, word: string): string {
   return [...element.classList].find((one) => one.startsWith(`${word}-`))?.slice(word.length + 1) ?? "";
 }
 
@@ -131,8 +131,8 @@ export function foldPath(path: string, folded: Pick<Fold, "x" | "y">): string {
 
 /** The stretch of an axis in which a path lies; null for an empty one. */
 export function pathSpan(path: string, axis: "x" | "y"): Span | null {
-  const found = segmentsOf(path).flatMap(([command, numbers]) => numbers.filter((_, index) => axisOf(command, index) === axis));
-  return found.reduce<Span | null>((span, at) => ({ from: Math.min(span?.from ?? at, at), to: Math.max(span?.to ?? at, at) }), null);
+  const coordinates = segmentsOf(path).flatMap(([command, numbers]) => numbers.filter((_, index) => axisOf(command, index) === axis));
+  return coordinates.reduce<Span | null>((span, at) => ({ from: Math.min(span?.from ?? at, at), to: Math.max(span?.to ?? at, at) }), null);
 }
 
 export function round(at: number): number {
@@ -168,7 +168,7 @@ export interface Laid {
   /** Where its coordinates come to lie. */
   fold: Fold;
   /** The lines and groups whose nodes are in it; null: all. */
-  kept: ReadonlySet<string> | null;
+  only: ReadonlySet<string> | null;
   /** What is put into each holder, and how far it is moved. */
   inside: Map<Element, { laid: Laid; x: number; y: number }[]>;
 }
@@ -198,14 +198,14 @@ export function readLevel(text: string, id: string | null) {
 }
 
 function findGroups(root: Element, id: string | null): Map<string, GroupNode> {
-  const found = new Map<string, GroupNode>();
+  const groups = new Map<string, GroupNode>();
   for (const node of root.querySelectorAll("g.node.group.forward")) {
     const box = node.querySelector("rect");
     const holder = [...(node.parentElement?.parentElement?.children ?? [])].find((one) => one.getAttribute("class") === "groups");
     if (!box || !holder) continue;
-    found.set(node.id.slice("node-".length), { bottom: span(box, "y", "height").to, cluster: clusterAt(node, id), holder });
+    groups.set(node.id.slice("node-".length), { bottom: span(box, "y", "height").to, cluster: clusterAt(node, id), holder });
   }
-  return found;
+  return groups;
 }
 
 /** The text of a group's drawing: its shape with its words. It ends early where it would be endless. */
@@ -214,9 +214,9 @@ export function spoken(graph: Graph, group: number): string {
   let length = 0;
   return (graph.shapes[shape] ?? "").replace(SPOKEN, (character) => {
     const number = character.codePointAt(0) ?? 0;
-    const said = number < FIRST_WORD ? (graph.phrases[number - FIRST_PHRASE] ?? "") : escaped(words[number - FIRST_WORD] ?? "");
-    length += said.length;
-    return length > MOST_SPOKEN ? "" : said;
+    const text = number < FIRST_WORD ? (graph.phrases[number - FIRST_PHRASE] ?? "") : escaped(words[number - FIRST_WORD] ?? "");
+    length += text.length;
+    return length > MOST_SPOKEN ? "" : text;
   });
 }
 
@@ -227,14 +227,14 @@ function escaped(text: string): string {
   return text.replace(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, "\ufffd").replace(/[&<>"]/g, (one) => ENTITIES[one] ?? one);
 }
 
-/** Leaves out what is closed or not `kept`, and makes room for what is open. `inner` gives the drawing of a group. */
-export function lay(level: Level, open: ReadonlySet<string>, kept: ReadonlySet<string> | null, inner: (group: string) => Level | null): Laid {
-  const folded = fold(level.plan, kept ? new Set([...open].filter((one) => kept.has(one))) : open, kept ? rowsBeside(level.root, kept) : []);
+/** Leaves out what is closed or not in `only`, and makes room for what is open. `inner` gives the drawing of a group. */
+export function lay(level: Level, open: ReadonlySet<string>, only: ReadonlySet<string> | null, inner: (group: string) => Level | null): Laid {
+  const folded = fold(level.plan, only ? new Set([...open].filter((one) => only.has(one))) : open, only ? rowsBeside(level.root, only) : []);
   const rooms: { at: number; height: number; laid: Laid; holder: Element }[] = [];
   for (const [id, { bottom, cluster, holder }] of level.groups) {
-    const drawing = open.has(id) && (!kept || kept.has(id)) && !(cluster !== null && folded.isLeftOut(cluster)) ? inner(id) : null;
+    const drawing = open.has(id) && (!only || only.has(id)) && !(cluster !== null && folded.isLeftOut(cluster)) ? inner(id) : null;
     if (!drawing) continue;
-    const laid = lay(drawing, open, kept, inner);
+    const laid = lay(drawing, open, only, inner);
     rooms.push({ at: folded.y(bottom) - ROUNDING, height: laid.fold.y(drawing.down.to) - laid.fold.y(drawing.down.from), laid, holder });
   }
   const axis = folded.x(level.axis);
@@ -255,31 +255,31 @@ export function lay(level: Level, open: ReadonlySet<string>, kept: ReadonlySet<s
     const above = rooms.reduce((sum, room) => (room.at < at ? sum + room.height : sum), at + ROUNDING);
     addTo(inside, holder, { laid, x: place.x(level.axis) - laid.fold.x(laid.level.axis), y: above - laid.fold.y(laid.level.down.from) });
   }
-  return { level, fold: place, kept, inside };
+  return { level, fold: place, only, inside };
 }
 
 /** The node at the border of a cluster, through which something comes in or goes out. */
 export const PORT = /^(.+)\.(?:forward|backward)-(?:in|out)$/;
 
-/** Whether an element is the node of something that is not kept, or an edge from or to such a node. */
-export function isBeside(id: string, element: Element, kept: ReadonlySet<string>): boolean {
-  if (id.startsWith("node-")) return !kept.has(id.slice("node-".length)) && !PORT.test(id);
+/** Whether an element is the node of something that is not in `only`, or an edge from or to such a node. */
+export function isBeside(id: string, element: Element, only: ReadonlySet<string>): boolean {
+  if (id.startsWith("node-")) return !only.has(id.slice("node-".length)) && !PORT.test(id);
   if (!id.startsWith("edge-")) return false;
-  return ["from", "to"].map((word) => said(element, word)).some((end) => end !== "" && !kept.has(end) && !PORT.test(end));
+  return ["from", "to"].map((word) => classValue(element, word)).some((end) => end !== "" && !only.has(end) && !PORT.test(end));
 }
 
-/** The rows of a drawing in which no node is kept, each from its top to that of the next row. */
-function rowsBeside(root: Element, kept: ReadonlySet<string>): Span[] {
-  const rows = new Map<number, { from: number; to: number; isKept: boolean }>();
+/** The rows of a drawing that have no node of `only`, each from its top to that of the next row. */
+function rowsBeside(root: Element, only: ReadonlySet<string>): Span[] {
+  const rows = new Map<number, { from: number; to: number; hasNodes: boolean }>();
   for (const node of root.querySelectorAll("g.node")) {
     const { y: from, height } = outlineOf(node) ?? { y: 0, height: 0 };
     const to = from + height;
     const middle = Math.round((from + to) / 2);
-    const row = rows.get(middle) ?? { from, to, isKept: false };
-    rows.set(middle, { from: Math.min(row.from, from), to: Math.max(row.to, to), isKept: row.isKept || !isBeside(node.id, node, kept) });
+    const row = rows.get(middle) ?? { from, to, hasNodes: false };
+    rows.set(middle, { from: Math.min(row.from, from), to: Math.max(row.to, to), hasNodes: row.hasNodes || !isBeside(node.id, node, only) });
   }
   const sorted = [...rows.values()].sort((a, b) => a.from - b.from);
-  return sorted.flatMap((row, index) => (row.isKept ? [] : [{ from: row.from, to: sorted[index + 1]?.from ?? row.to }]));
+  return sorted.flatMap((row, index) => (row.hasNodes ? [] : [{ from: row.from, to: sorted[index + 1]?.from ?? row.to }]));
 }
 
 export interface Box {

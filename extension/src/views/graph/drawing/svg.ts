@@ -33,8 +33,8 @@ export function boxOf(group: Element): Box | null {
 
 /** How far a group is moved. */
 export function offset(group: Element): Point {
-  const found = /translate\((-?[\d.]+)[ ,]+(-?[\d.]+)\)/.exec(group.getAttribute("transform") ?? "");
-  return [Number(found?.[1] ?? 0), Number(found?.[2] ?? 0)];
+  const match = /translate\((-?[\d.]+)[ ,]+(-?[\d.]+)\)/.exec(group.getAttribute("transform") ?? "");
+  return [Number(match?.[1] ?? 0), Number(match?.[2] ?? 0)];
 }
 
 /** From where to where a part reaches, before it is moved as its group is; null for what is no part. */
@@ -91,19 +91,19 @@ export function read(graph: Graph, nameOf: NameOf) {
   function level(group: string | null): Level | null {
     const place = group === null ? undefined : places.get(group);
     if (group === null || place === undefined) return group === null ? outermost : null;
-    const found = levels.get(group) ?? levelOf(spoken(graph, place), group);
-    levels.set(group, found);
-    return found;
+    const ofGroup = levels.get(group) ?? levelOf(spoken(graph, place), group);
+    levels.set(group, ofGroup);
+    return ofGroup;
   }
   /** Nothing in it can open or close, so nothing ever moves. */
   const isFixed = outermost.plan.clusters.size === 0 && graph.groups.length === 0;
   return {
     isFixed,
     level,
-    draw(open: ReadonlySet<string>, kept: ReadonlySet<string> | null) {
-      if (!isFixed) return draw(lay(outermost, open, kept, level), nameOf, false);
+    draw(open: ReadonlySet<string>, only: ReadonlySet<string> | null) {
+      if (!isFixed) return draw(lay(outermost, open, only, level), nameOf, false);
       const drawing = draw(lay(outermost, open, null, level), nameOf, true);
-      for (const [id, element] of kept ? drawing.byId : []) if (kept && isBeside(id, element, kept)) element.setAttribute("data-ghost", "");
+      for (const [id, element] of only ? drawing.byId : []) if (only && isBeside(id, element, only)) element.setAttribute("data-ghost", "");
       return drawing;
     },
   };
@@ -140,7 +140,7 @@ interface Copying extends Pick<Drawing, "byId" | "parts"> {
 function copy(from: Element, copying: Copying, depth: number): SVGElement | null {
   if (!ELEMENTS.has(from.localName) || depth > DEPTH) return null;
   const { byId, parts, prefix, folded, laid } = copying;
-  if (laid.kept && isBeside(from.id, from, laid.kept)) return null;
+  if (laid.only && isBeside(from.id, from, laid.only)) return null;
   if (folded && from.id.startsWith("cluster-") && folded.isLeftOut(from.id.slice("cluster-".length))) return null;
   const target = document.createElementNS(SVG_NAMESPACE, from.localName);
   for (const { name, value } of from.attributes) {
@@ -174,16 +174,16 @@ function copy(from: Element, copying: Copying, depth: number): SVGElement | null
 
 /** What an element is filled with. */
 function copiedInto(from: Element, copying: Copying, depth: number): (Node | string)[] {
-  const found: (Node | string)[] = [];
+  const children: (Node | string)[] = [];
   for (const child of from.childNodes) {
-    if (child.nodeType === Node.TEXT_NODE) found.push(child.nodeValue ?? "");
+    if (child.nodeType === Node.TEXT_NODE) children.push(child.nodeValue ?? "");
     else if (child instanceof Element) {
       const copied = copy(child, copying, depth + 1);
-      if (copied) found.push(copied);
+      if (copied) children.push(copied);
     }
   }
-  for (const { laid: other, x, y } of copying.laid.inside.get(from) ?? []) found.push(...opened(other, copying, x, y, depth));
-  return from.id.startsWith("node-") && !from.querySelector("title") ? [titleOf(from, copying.nameOf), ...found] : found;
+  for (const { laid: other, x, y } of copying.laid.inside.get(from) ?? []) children.push(...opened(other, copying, x, y, depth));
+  return from.id.startsWith("node-") && !from.querySelector("title") ? [titleOf(from, copying.nameOf), ...children] : children;
 }
 
 function titleOf(node: Element, nameOf: NameOf): SVGElement {
