@@ -315,8 +315,8 @@ def _class(type: inspect.Type) -> Any:
     match type:
         case inspect.Metadata(type=inner):
             return _class(inner)
-        case inspect.StructType(cls=found):
-            return found
+        case inspect.StructType(cls=structure):
+            return structure
     classes = {inspect.StrType: str, inspect.IntType: int, inspect.ListType: list, inspect.DictType: dict}
     return classes.get(type.__class__)
 
@@ -331,10 +331,10 @@ def _through(
     """Checks what `column` finds in the items; where that is, `places` says, asked only where something is wrong."""
 
     def through(items: Collection[Any], parts: Parts) -> None:
-        found = column(items)
+        values = column(items)
         try:
             for check in checks:
-                check(found, parts)
+                check(values, parts)
         except _Fault as fault:
             number, way = next(islice(iter(places(items)), fault.number, None))
             raise _Fault(number, fault.error, way + fault.way) from None

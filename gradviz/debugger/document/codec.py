@@ -247,9 +247,9 @@ def as_rows(values: Sequence[Value]) -> Arrays:
         if _is_one_number(value):
             rows.append(Measured(kind, value.preview))
             continue
-        found = [value.min, value.max, value.mean, value.mean_abs, value.norm]
+        statistics = [value.min, value.max, value.mean, value.mean_abs, value.norm]
         counts = [value.nan, value.inf, value.zero, *([] if value.subnormal is None else [value.subnormal])]
-        rows.append(Measured(kind, value.preview, found, counts, value.stack, value.histogram))
+        rows.append(Measured(kind, value.preview, statistics, counts, value.stack, value.histogram))
     return Arrays([(list(shape), dtype, device) for shape, dtype, device in numbers], rows)
 
 
@@ -303,9 +303,9 @@ def _is_one_number(value: Value) -> bool:
     one = value.preview[0][0]
     if isinstance(one, str):
         return False
-    found = [value.min, value.max, value.mean, value.mean_abs, value.norm, value.nan, value.inf, value.zero]
+    statistics = [value.min, value.max, value.mean, value.mean_abs, value.norm, value.nan, value.inf, value.zero]
     tiny = _is_subnormal(one, value.dtype)
-    return found == [one, one, one, abs(one), abs(one), 0, 0, int(one == 0)] and value.subnormal == tiny
+    return statistics == [one, one, one, abs(one), abs(one), 0, 0, int(one == 0)] and value.subnormal == tiny
 
 
 SMALLEST = {"float16": 2.0**-14, "float32": 2.0**-126, "float64": 2.0**-1022}

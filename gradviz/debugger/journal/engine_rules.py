@@ -414,11 +414,11 @@ class EngineRules:
             for blob in ssa.writes
         }
         halves = [self._value(versions.get(name, ("", 0))) for name in parts_of(gradient)]
-        found, like = [half for half in halves if half is not None], self._value(of)
-        if like is None or not found or len(found) < len(halves):
+        arrays, like = [half for half in halves if half is not None], self._value(of)
+        if like is None or not arrays or len(arrays) < len(halves):
             return
-        if not (are_rows(found[0], found[1], like) if len(found) == 2 else found[0].shape == like.shape):
-            _break(f"{gradient} {found[-1].shape} does not fit {of[0]}@{of[1]} {like.shape}", of[0])
+        if not (are_rows(arrays[0], arrays[1], like) if len(arrays) == 2 else arrays[0].shape == like.shape):
+            _break(f"{gradient} {arrays[-1].shape} does not fit {of[0]}@{of[1]} {like.shape}", of[0])
 
 
 def _break(rule: str, *blobs: str) -> NoReturn:

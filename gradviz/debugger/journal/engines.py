@@ -285,11 +285,11 @@ def _read(
         item = END
         rules.end()
     except Broken as broken:
-        return about, _kept(rules, len(rules.events)), _bad_event(rules, item, broken, about.engine or name)
+        return about, _beginning(rules, len(rules.events)), _bad_event(rules, item, broken, about.engine or name)
     except GradvizError as error:
-        return about, _kept(rules, len(rules.events)), error
+        return about, _beginning(rules, len(rules.events)), error
     except Exception as error:
-        return about, _kept(rules, len(rules.events)), _engine_failed(rules, error, about.engine or name)
+        return about, _beginning(rules, len(rules.events)), _engine_failed(rules, error, about.engine or name)
     return about, rules, None
 
 
@@ -307,15 +307,15 @@ def _about(item: About) -> About:
         raise Broken(f"its fields must be those of About: {error}") from None
 
 
-def _kept(rules: EngineRules, count: int) -> EngineRules:
+def _beginning(rules: EngineRules, count: int) -> EngineRules:
     """The first `count` events of `rules`, and the values that belong to them."""
     values = {key: (array, 0) for key, array in rules.values.items()}
-    kept = EngineRules({**values, **rules.given})
+    beginning = EngineRules({**values, **rules.given})
     with suppress(Broken):  # by a value that came late
         for event in rules.events[:count]:
-            kept.take(event)
-    kept.settle()
-    return kept
+            beginning.take(event)
+    beginning.settle()
+    return beginning
 
 
 def _fitting(rules: EngineRules, error: GradvizError | None, engine: str) -> tuple[EngineRules, GradvizError | None]:
@@ -330,7 +330,7 @@ def _fitting(rules: EngineRules, error: GradvizError | None, engine: str) -> tup
                 fit.check(position, rules.values)
             except GradvizError as misfit:
                 what = f"Event {number + 1} of {engine}, {event.kind}, breaks"
-                return _kept(rules, number), _fault(what, misfit.message, misfit.blobs)
+                return _beginning(rules, number), _fault(what, misfit.message, misfit.blobs)
     return rules, error
 
 
@@ -356,14 +356,14 @@ def _journal(rules: EngineRules, about: About, name: str) -> Journal:
 def _summary(journal: Journal) -> str:
     """What a recording is about, where its engine does not say so."""
     forward, events = len(journal.net.ops), journal.events
-    said = f"{count_of(forward, 'operator')} of {journal.engine}"
+    summary = f"{count_of(forward, 'operator')} of {journal.engine}"
     if journal.ys:
-        said += f", differentiated from {listed(list(map(code, journal.ys)))}"
+        summary += f", differentiated from {listed(list(map(code, journal.ys)))}"
     if isinstance(last := events[-1], Failed):
-        return f"{said}. It stops at the last event: {last.message}"
+        return f"{summary}. It stops at the last event: {last.message}"
     sums = sum(isinstance(event, Accumulated) for event in events)
-    said += f": {count_of(len(journal.operators) - forward, 'gradient operator')}"
-    return f"{said}, with {count_of(sums, 'accumulation')}. Step to see how they come about."
+    summary += f": {count_of(len(journal.operators) - forward, 'gradient operator')}"
+    return f"{summary}, with {count_of(sums, 'accumulation')}. Step to see how they come about."
 
 
 def _bad_event(rules: EngineRules, item: Any, broken: Broken, engine: str) -> GradientError:
@@ -388,7 +388,7 @@ def _fault(what: str, rule: str, blobs: Iterable[str]) -> GradientError:
 
 
 def _failed(error: GradvizError) -> Failed:
-    """The last event; what the engine has said may hold characters that no file can."""
+    """The last event; the engine's messages may hold characters that no file can."""
 
     def writable(texts: Iterable[object]) -> list[str]:
         return [str(text).encode(errors="backslashreplace").decode() for text in texts]

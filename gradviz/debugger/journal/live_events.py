@@ -95,12 +95,12 @@ def placed(event: Event, places: Sequence[int]) -> Event:
 
 def _new_names(before: Sequence[Operator], now: Sequence[Operator]) -> dict[str, deque[str]]:
     """What outputs of operators were called -> what they are called now, one after the other where inputs shared it."""
-    found: dict[str, deque[str]] = {}
+    names: dict[str, deque[str]] = {}
     for one, other in zip(before, now, strict=True):
         for old, new in zip(one.outputs, other.outputs, strict=True):
-            if new not in (called := found.setdefault(old, deque())):
+            if new not in (called := names.setdefault(old, deque())):
                 called.append(new)
-    return found
+    return names
 
 
 def _named(gradient: Gradient | None, names: Mapping[str, deque[str]]) -> Gradient | None:

@@ -71,7 +71,7 @@ class LiveRun:
         self._leaves: dict[str, Array] = {}
         self.notes = Notes(None)
         self._device = device
-        # All is kept, and an interrupt ends the operator that runs, as if it had not begun.
+        # Every value stays in memory, and an interrupt ends the operator that runs, as if it had not begun.
         self._limits = Limits(None, Interrupts(), Pace(None))
 
     def run(self, op: Operator, nets: NetHalves, fed: Mapping[str, Array], check: Check | None = None) -> Done:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from ...program.control_flow import INNER_GRADIENT, INNER_RESULT, RUNNING_SUM
 
 INNER: Mapping[str, str] = {INNER_RESULT: ", handed out", RUNNING_SUM: ", summed", INNER_GRADIENT: ""}
-"""What ends the names of gradients in the net of a Do, and what is said of them."""
+"""Suffixes of the names that gradients have in the net of a Do -> what follows ``gradient of x`` in words."""
 
 SPLIT = re.compile(r"[^ ]+_autosplit_\d+@\d+")
 
@@ -16,8 +16,8 @@ ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "
 def inner_words(blob: str) -> str | None:
     """What a Do calls a gradient in its net: ``gradient of x``; None: it is another name."""
     for suffix, word in INNER.items():
-        name, found, version = blob.partition(suffix)
-        if found:
+        name, separator, version = blob.partition(suffix)
+        if separator:
             return f"gradient of {name}{word}" + (f" (version {version[1:]})" if version[1:] not in ("", "0") else "")
     return None
 

@@ -283,13 +283,13 @@ class NetPass:
         nets = nets_of([*self._ops[: self._joined], op], [], (), program)
         done = self._run.run(op, nets, self._blobs)
         self._ops[self._joined], self._program, self._halves = op, program.copy(), nets
-        ssa, kept = program[-1], implicit_inputs(op)
+        ssa, implicit = program[-1], implicit_inputs(op)
         # What it may leave as it is it reads, too: the version before the one that it writes.
         written = dict(zip(op.outputs, ssa.out_versions, strict=True))
         played = Played(
             self._joined,
-            replace(ssa.op, inputs=[*ssa.op.inputs, *kept]) if kept else ssa.op,
-            (*ssa.in_versions, *[written[name] - 1 for name in kept]),
+            replace(ssa.op, inputs=[*ssa.op.inputs, *implicit]) if implicit else ssa.op,
+            (*ssa.in_versions, *[written[name] - 1 for name in implicit]),
             ssa.out_versions,
             code=self._net.calls.line_of(added),
             inside=tuple(map(self._net.calls.line_of, operators_in(op))),
@@ -319,7 +319,7 @@ class NetPass:
         joining = [put]
         if blob in self._run.now:  # else a branch that was not taken writes it
             copy = self._free(f"{blob}_before")
-            copies = {of: copy if kept == blob else kept for of, kept in self._copies.items()}
+            copies = {of: copy if name == blob else name for of, name in self._copies.items()}
             self._copies = copies | {str(before): copy}
             joining.insert(0, Operator("Copy", [blob], [copy]))
         first = len(self._happened)
@@ -471,15 +471,15 @@ class NetPass:
         return Journal("live", net, ys, operators, events, values, self._summary, lambda _: nets, self._skip, runs=runs)
 
     def _summary(self, journal: Journal) -> str:
-        said = f"A net of {count_of(len(self._ops), 'operator')}, "
+        summary = f"A net of {count_of(len(self._ops), 'operator')}, "
         if self._ys is None:
-            said += "run one by one, and not differentiated yet"
+            summary += "run one by one, and not differentiated yet"
         else:
-            said += f"to be differentiated from {listed([code(y) for y in self._ys])}, run one by one"
+            summary += f"to be differentiated from {listed([code(y) for y in self._ys])}, run one by one"
         following = self.next
         if following is None:
-            return f"{said}. The pass is over."
-        return f"{said}. It stands still before {following}: what is behind has not happened yet."
+            return f"{summary}. The pass is over."
+        return f"{summary}. It stands still before {following}: what is behind has not happened yet."
 
 
 def _check_nested(operators: Sequence[Operator], first: int = 0) -> None:

@@ -302,7 +302,7 @@ def _summary(journal: Journal) -> str:
     """What a recording is about."""
     forward, events = len(journal.net.ops), journal.events
     ys = listed([code(y) for y in dict.fromkeys(journal.ys)])
-    said = f"A net of {count_of(forward, 'operator')}, differentiated from {ys}"
+    summary = f"A net of {count_of(forward, 'operator')}, differentiated from {ys}"
     kinds = Counter(map(type, events))
     stop = next((event for event in events if isinstance(event, Failed)), None) if kinds[Failed] else None
     if journal.notes is not None:
@@ -310,19 +310,19 @@ def _summary(journal: Journal) -> str:
     if journal.obstacle is not None:
         if any(isinstance(event, Completed) and not event.path for event in events):
             stop = None
-        said += f". It cannot be run: {' '.join([journal.obstacle.message, *journal.obstacle.ways_out])}"
-        said += f" The backward pass {'is generated all the same' if stop is None else 'stops'}"
+        summary += f". It cannot be run: {' '.join([journal.obstacle.message, *journal.obstacle.ways_out])}"
+        summary += f" The backward pass {'is generated all the same' if stop is None else 'stops'}"
     elif stop is not None:
-        said += ". The pass stops"
+        summary += ". The pass stops"
     if stop is not None:
-        return f"{said} at the last event: {stop.message}"
-    said += f": {count_of(len(journal.operators) - forward, 'gradient operator')} in the making"
-    said += f", with {count_of(kinds[Accumulated], 'accumulation')}. Step to see how they come about."
+        return f"{summary} at the last event: {stop.message}"
+    summary += f": {count_of(len(journal.operators) - forward, 'gradient operator')} in the making"
+    summary += f", with {count_of(kinds[Accumulated], 'accumulation')}. Step to see how they come about."
     if any(op.type in NETS for op in journal.operators):
-        said += f" {count_of(len(list(journal.nets(journal))) - 1, 'nested net')}: into enters one, out leaves it."
+        summary += f" {count_of(len(list(journal.nets(journal))) - 1, 'nested net')}: into enters one, out leaves it."
     if journal.deduplicate is None or kinds[Deduplicated]:
-        return said
-    return f"{said} No input of the net has a sparse gradient, so no rows are merged."
+        return summary
+    return f"{summary} No input of the net has a sparse gradient, so no rows are merged."
 
 
 UNITS = {
@@ -412,11 +412,11 @@ def complete(error: GradvizError, operators: Sequence[Operator], fed: Iterable[s
 def _undefined(operators: Sequence[Operator], fed: list[str]) -> Iterator[tuple[str, str]]:
     """What is read before anybody wrote or fed it, each with the names like it that are there by then."""
     there = dict.fromkeys(fed)
-    found: set[str] = set()
+    undefined: set[str] = set()
     for op in operators:
         # The gradient of a branch reads what only the other branch may have written.
         for name in op.inputs[:1] if op.is_gradient and op.type == "If" else op.inputs:
-            if name not in there and name not in found:
-                found.add(name)
+            if name not in there and name not in undefined:
+                undefined.add(name)
                 yield name, " or ".join(get_close_matches(name, there))
         there |= dict.fromkeys(op.outputs)

@@ -54,8 +54,8 @@ class OfJournal(Generic[T]):
         self._name = name
 
     def __get__(self, recording: Recording, owner: type) -> T:
-        found: T = getattr(recording._journal, self._name)
-        return found
+        value: T = getattr(recording._journal, self._name)
+        return value
 
     def __set__(self, recording: Recording, value: T) -> None:
         raise AttributeError(f"{self._name} of a recording cannot be set")
@@ -204,17 +204,17 @@ class Recording:
     def stale(self) -> Mapping[Statement, int]:
         """The operators that computed from a version which somebody replaced later, and the position from which on what
         they wrote is stale."""
-        found: dict[Statement, int] = {}
+        stale: dict[Statement, int] = {}
         for number in self.timeline.of(ChangedByHand).tolist():
             event = self.events[number]
             assert isinstance(event, ChangedByHand)
             read = [self.text.of(event).version(event.blob, event.version - 1)]
             for writing in read:
                 for one in writing.readers:
-                    if one.ran is not None and one.ran <= number and one not in found:
-                        found[one] = number + 1
+                    if one.ran is not None and one.ran <= number and one not in stale:
+                        stale[one] = number + 1
                         read += one.outputs
-        return found
+        return stale
 
     def stale_since(self, at: int) -> list[Statement]:
         """What became stale with the event before a position."""
@@ -239,18 +239,18 @@ class Recording:
     @cached_property
     def halves(self) -> dict[tuple[tuple[str, ...], bool], list[int]]:
         """The runs of each nested net forward, and of its backward pass, by its path."""
-        found: dict[tuple[tuple[str, ...], bool], list[int]] = {}
+        halves: dict[tuple[tuple[str, ...], bool], list[int]] = {}
         for one in self.runs.halves:
             runs = np.flatnonzero(self.runs.half == one.number).tolist()
-            found.setdefault((one.net.path, one.is_backward), []).extend(runs)
-        return found
+            halves.setdefault((one.net.path, one.is_backward), []).extend(runs)
+        return halves
 
     def ran_around(self) -> Iterator[Ran]:
         """The operators that ran around all nested nets."""
         ran = self.timeline.of(Ran)
         around = ran[self.timeline.around[ran] == NOWHERE].tolist()
-        found = map(self.events.__getitem__, around) if len(around) < len(ran) else iter(self.events)
-        return (event for event in found if type(event) is Ran)
+        events = map(self.events.__getitem__, around) if len(around) < len(ran) else iter(self.events)
+        return (event for event in events if type(event) is Ran)
 
     def ran_in(self, run: int) -> Iterator[tuple[int, Ran]]:
         """The operators that ran in a run of a nested net, not in nets inside of it, with the positions after them."""

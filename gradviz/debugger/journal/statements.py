@@ -152,10 +152,10 @@ class Statement:
         if not self.former and not any(writing.former for writing in (*self.inputs, *self.outputs)):
             return [self.made]
         forms = [*self.former, (AT_THE_END, self.op, self.inputs)]
-        found = {one[0] for one, other in pairwise(forms) if one[2] is not other[2]}
+        positions = {one[0] for one, other in pairwise(forms) if one[2] is not other[2]}
         writings = [*self.outputs, *(writing for _, _, inputs in forms for writing in inputs)]
-        found.update(until for writing in writings for until, _, _ in writing.former)
-        return [self.made, *sorted(position for position in found if position > self.made)]
+        positions.update(until for writing in writings for until, _, _ in writing.former)
+        return [self.made, *sorted(position for position in positions if position > self.made)]
 
     def revise(self, at: int, op: Operator, inputs: list[Writing]) -> None:
         """Let it be another operator, or read something else, from position `at` on."""

@@ -192,9 +192,9 @@ class NetText:
     def every(self, name: str) -> set[str]:
         """The versions that anything called `name` has or had; none: nothing was."""
         writings = self.writings.get(name, ())
-        found = {str(one.version) for one in writings}
+        versions = {str(one.version) for one in writings}
         former = [one for writing in (*self._lost.get(name, ()), *writings) for one in writing.former]
-        return found.union(str(version) for _, called, version in former if called == name)
+        return versions.union(str(version) for _, called, version in former if called == name)
 
     @property
     def words(self) -> Mapping[str, set[int]]:

@@ -122,9 +122,9 @@ class Timeline:
     @cached_property
     def inside(self) -> Indices:
         """Of each position, one more than there are events, the event that entered the innermost net open there."""
-        found = np.full(len(self.codes) + 1, NOWHERE, np.int32)
-        found[1:] = np.where(self._entered, np.arange(len(self.codes), dtype=np.int32), self.around)
-        return found
+        inside = np.full(len(self.codes) + 1, NOWHERE, np.int32)
+        inside[1:] = np.where(self._entered, np.arange(len(self.codes), dtype=np.int32), self.around)
+        return inside
 
     @cached_property
     def _whole(self) -> int:
@@ -141,15 +141,15 @@ class Timeline:
         entries, ends = self.entries, self.other[self.entries]
         generated = np.cumsum(~_RUNNING[self.codes])
         is_run = self._left[ends] & (generated[ends] == generated[entries])
-        found: Indices = entries[is_run | (entries > self._whole)]
-        return found
+        begun: Indices = entries[is_run | (entries > self._whole)]
+        return begun
 
     @cached_property
     def _is_begun(self) -> Mask:
         """Of each event, and of none, whether it begins a run."""
-        found = np.zeros(len(self.codes) + 1, bool)
-        found[self.begun] = True
-        return found
+        is_begun = np.zeros(len(self.codes) + 1, bool)
+        is_begun[self.begun] = True
+        return is_begun
 
     @property
     def _in_run(self) -> Mask:
@@ -159,8 +159,8 @@ class Timeline:
     @cached_property
     def running(self) -> Mask:
         """Whether each event is one of running: an operator ran, or the run of a nested net begins or ends."""
-        found: Mask = (self.codes == _RAN) | self._is_begun[:-1] | (self._left & self._is_begun[self.other])
-        return found
+        running: Mask = (self.codes == _RAN) | self._is_begun[:-1] | (self._left & self._is_begun[self.other])
+        return running
 
     @cached_property
     def runs(self) -> Indices:
@@ -173,17 +173,17 @@ class Timeline:
     @cached_property
     def ran_before(self) -> Indices:
         """Of each `Ran` how many operators have run before it in the same run of a net."""
-        found = np.zeros(len(self.codes), np.int32)
+        counts = np.zeros(len(self.codes), np.int32)
         for events in self._levels:
             ran = events[self.codes[events] == _RAN]
             begins = np.flatnonzero(np.diff(self.around[ran], prepend=NOWHERE - 1))
-            found[ran] = np.arange(len(ran)) - np.repeat(begins, np.diff(begins, append=len(ran)))
-        return found
+            counts[ran] = np.arange(len(ran)) - np.repeat(begins, np.diff(begins, append=len(ran)))
+        return counts
 
     def are_left(self, entered: Indices) -> Mask:
         """Of some events that enter a nested net whether one leaves it."""
-        found: Mask = self._left[self.other[entered]]
-        return found
+        are_left: Mask = self._left[self.other[entered]]
+        return are_left
 
     @cached_property
     def passages(self) -> Indices:

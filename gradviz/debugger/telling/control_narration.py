@@ -43,14 +43,14 @@ def rule_applied(line: Reading, new: Sequence[Reading]) -> Sentences:
     """What the rule of a control operator makes: copies, starts, and the operator that runs the backward passes."""
     runner = next((one for one in new if one.nets), None)
     duplicates = [one for one in new if one.role == "duplicate"]
-    said: Sentences = [(say.DUPLICATED, one.inputs[0], line.name, one.text, one.outputs[0]) for one in duplicates]
+    sentences: Sentences = [(say.DUPLICATED, one.inputs[0], line.name, one.text, one.outputs[0]) for one in duplicates]
     if runner is not None:
         starts = [one for one in new if one.role == "gradient" and one is not runner]
         tell = {"Do": _do, "If": _if, "While": _while}[line.op.type]
-        said += tell(line, runner, starts)
+        sentences += tell(line, runner, starts)
     passed = [one for one in new if one.role == "passed"]
-    said += [(say.PASSES_ON, coded(one.inputs), coded(one.outputs)) for one in passed]
-    return said or [(say.NO_WAY_BACK, line.name)]
+    sentences += [(say.PASSES_ON, coded(one.inputs), coded(one.outputs)) for one in passed]
+    return sentences or [(say.NO_WAY_BACK, line.name)]
 
 
 def bindings(line: Reading, among: Container[str] | None = None) -> str:
@@ -73,41 +73,41 @@ def _do(line: Reading, runner: Reading, starts: Sequence[Reading]) -> Sentences:
 
 
 def _if(line: Reading, runner: Reading, starts: Sequence[Reading]) -> Sentences:
-    said: Sentences = [(say.IF_RULE, line.name, runner.inputs[0], _results(runner))]
+    sentences: Sentences = [(say.IF_RULE, line.name, runner.inputs[0], _results(runner))]
     for argument, net in runner.nets.items():
         zeros = [one.outputs[0].name for one in net.backward_at(runner.position) if _is_zeros(one)]
         if zeros:
             what = "a gradient" if len(zeros) == 1 else "gradients"
-            said.append((say.FILLS_WITH_ZEROS, argument, _few(zeros), what))
-    return said
+            sentences.append((say.FILLS_WITH_ZEROS, argument, _few(zeros), what))
+    return sentences
 
 
 def _while(line: Reading, runner: Reading, starts: Sequence[Reading]) -> Sentences:
     scope = nested_nets(runner.op)["loop_net"].ops[0].inputs[-1]
-    said: Sentences = [(say.WHILE_RULE, line.name, scope)]
+    sentences: Sentences = [(say.WHILE_RULE, line.name, scope)]
     summed = _summed(runner)
     carried = [new.outputs[0] for new in starts if new.outputs and new.op.type != "HasScope"]
     handed = [written for written in carried if written.name not in summed]
     sums = [written for written in carried if written.name in summed]
     if handed:
-        said.append((say.HANDED_ON, _few(handed), "is" if len(handed) == 1 else "are"))
+        sentences.append((say.HANDED_ON, _few(handed), "is" if len(handed) == 1 else "are"))
     if sums:
         are, blobs = ("is a running sum", "blob") if len(sums) == 1 else ("are running sums", "blobs")
-        said.append((say.SUMMED, _few(sums), are, blobs))
-    return said
+        sentences.append((say.SUMMED, _few(sums), are, blobs))
+    return sentences
 
 
 def _summed(runner: Reading) -> set[str]:
     """The names around a gradient While of the sums over its iterations."""
-    found: set[str] = set()
+    names: set[str] = set()
     for net in runner.nets.values():
         for body in net.backward_at(runner.position):
             for inner in body.nets.values():
                 sums = [one for one in inner.backward_at(runner.position) if one.role == "accumulation"]
-                names = [one.outputs[0].name for one in sums if one.of is None]
+                written = [one.outputs[0].name for one in sums if one.of is None]
                 outer = take_apart(body.op, 0).outer
-                found |= {outer[written] for written in names if written.endswith(RUNNING_SUM) and written in outer}
-    return found
+                names |= {outer[name] for name in written if name.endswith(RUNNING_SUM) and name in outer}
+    return names
 
 
 def _results(runner: Reading) -> str:
@@ -203,13 +203,13 @@ def _out_of_do(passage: Passage) -> Sentences:
     do = take_apart(line.op, 0)
     around = {written.name: str(written) for written in line.outputs}
     results = [code(around[blob]) for blob in do.outputs if do.inner[blob] in passage.names]
-    said: Sentences = [(say.DO_ENDS_BACK if run.is_backward else say.DO_ENDS, run.net.name)]
-    said += [(say.GO_OUT, shortened(results), "goes" if len(results) == 1 else "go")] if results else []
+    sentences: Sentences = [(say.DO_ENDS_BACK if run.is_backward else say.DO_ENDS, run.net.name)]
+    sentences += [(say.GO_OUT, shortened(results), "goes" if len(results) == 1 else "go")] if results else []
     if run.is_backward:
-        return [*said, (say.WORKSPACE_USED_UP, scope)]
+        return [*sentences, (say.WORKSPACE_USED_UP, scope)]
     if passage.recording.saved:
-        return [*said, (say.WORKSPACE_KEPT, scope)]
-    return [*said, (say.WORKSPACE_KEPT_WITH, count_of(len(passage.names), "blob"), scope)]
+        return [*sentences, (say.WORKSPACE_KEPT, scope)]
+    return [*sentences, (say.WORKSPACE_KEPT_WITH, count_of(len(passage.names), "blob"), scope)]
 
 
 def _out_of_condition(passage: Passage) -> Sentences:

@@ -48,11 +48,11 @@ def stored(recording: Recording) -> str:
         return ""
     contents = recording.store.contents
     gone = contents.spilled.arrays
-    said = ""
+    text = ""
     if gone:
-        said = f" To keep within {written_bytes(contents.budget)}, {gone:,} of {gone + contents.kept.arrays:,} values "
-        said += "that operators made are in a file, and read from there when they are asked for."
-    return f"{said} {contents.refused}" if contents.refused else said
+        text = f" To keep within {written_bytes(contents.budget)}, {gone:,} of {gone + contents.kept.arrays:,} values "
+        text += "that operators made are in a file, and read from there when they are asked for."
+    return f"{text} {contents.refused}" if contents.refused else text
 
 
 def played(event: Played, line: Reading, deepest: Named | None, *, goes: bool) -> Sentences:
@@ -67,19 +67,19 @@ def played(event: Played, line: Reading, deepest: Named | None, *, goes: bool) -
     nets = [f"{argument} {code(net.name)}" for argument, net in nested_nets(line.op).items()]
     where = line.statement.code
     number = event.index if where is None else f"{event.index} ({where})"
-    said: Sentences = [(say.JOINS_NESTED if event.path else say.JOINS, number)]
+    sentences: Sentences = [(say.JOINS_NESTED if event.path else say.JOINS, number)]
     if goes:
-        said = [_called(event, line.statement.scopes)]
-    said += [(say.CALL_OVER, line.op.type, listed(nets))] if nets else [(say.CALL, line.text)]
-    said += [(say.FORMULA, formula)] if formula else []
-    said += [(say.STOP,)]
+        sentences = [_called(event, line.statement.scopes)]
+    sentences += [(say.CALL_OVER, line.op.type, listed(nets))] if nets else [(say.CALL, line.text)]
+    sentences += [(say.FORMULA, formula)] if formula else []
+    sentences += [(say.STOP,)]
     if not goes:
-        return said + _overwrites(event)
+        return sentences + _overwrites(event)
     if event.op.type == "NewData":
-        return [*said, (say.NEW_DATA,)]
+        return [*sentences, (say.NEW_DATA,)]
     if event.rank is None:
-        return said
-    return [*said, (say.RANK_BY_LEAVES, event.rank) if deepest is None else (say.RANK, event.rank, deepest)]
+        return sentences
+    return [*sentences, (say.RANK_BY_LEAVES, event.rank) if deepest is None else (say.RANK, event.rank, deepest)]
 
 
 def _called(event: Played, scopes: Sequence[str]) -> Sentence:
@@ -91,29 +91,29 @@ def _called(event: Played, scopes: Sequence[str]) -> Sentence:
 
 def _overwrites(event: Played) -> Sentences:
     """The names that an operator writes again."""
-    said: Sentences = []
+    sentences: Sentences = []
     new = {name: version for name, version in zip(event.op.outputs, event.out_versions, strict=True) if version}
     for how, names in (
         ("in place", [name for name in new if name in event.op.inputs]),
         ("again", [name for name in new if name not in event.op.inputs]),
     ):
         if len(names) == 1:
-            said.append((say.WRITES_ONE, names[0], how, new[names[0]]))
+            sentences.append((say.WRITES_ONE, names[0], how, new[names[0]]))
         elif names:
-            said.append((say.WRITES_SEVERAL, coded(names), how))
-    return said
+            sentences.append((say.WRITES_SEVERAL, coded(names), how))
+    return sentences
 
 
 def seeded(event: Seeded, seed: Reading | None, owner: Reading | None, *, goes: bool) -> Sentences:
     """`owner`: what returned y; None: nothing did."""
     y = f"{event.y}@{event.version}"
     if seed is None:
-        said: Sentences = [(say.SEED_GIVEN_NESTED if event.path else say.SEED_GIVEN, y, event.gradient)]
+        sentences: Sentences = [(say.SEED_GIVEN_NESTED if event.path else say.SEED_GIVEN, y, event.gradient)]
         if inner_words(str(event.gradient)):
-            said = [(say.SEED_ARRIVES, y)]
+            sentences = [(say.SEED_ARRIVES, y)]
     else:
-        said = [(say.SEEDED_AS_IT_GOES, y, seed.outputs[0]) if goes else (say.SEEDED, y, seed.text)]
-    return said if owner is None or event.queued is None else [*said, _joins(owner, event.queued)]
+        sentences = [(say.SEEDED_AS_IT_GOES, y, seed.outputs[0]) if goes else (say.SEEDED, y, seed.text)]
+    return sentences if owner is None or event.queued is None else [*sentences, _joins(owner, event.queued)]
 
 
 def visited(
@@ -128,11 +128,11 @@ def visited(
         reached = listed([f"{whose[id(output)]}of {code(output)}" for output, _ in there])
         nothing: Sentences = [(say.NONE_SENT, absent)] if absent else []
         return [(say.REACHED, line.name_and_line, reached), *nothing, (say.RULE_IS_NEXT,)]
-    said = [_why_next(event, line, waiting)]
+    sentences = [_why_next(event, line, waiting)]
     if is_read:
         read, whole = coded(output for output, _ in there), coded(gradient for _, gradient in there)
-        said.append((say.WHOLE, read, whole, "is" if len(there) == 1 else "are"))
-    return [*said, (say.NONE_SENT_TO, absent)] if absent else said
+        sentences.append((say.WHOLE, read, whole, "is" if len(there) == 1 else "are"))
+    return [*sentences, (say.NONE_SENT_TO, absent)] if absent else sentences
 
 
 def _why_next(event: Visited, line: Reading, waiting: Sequence[Reading]) -> Sentence:
@@ -170,13 +170,13 @@ def rule_applied(line: Reading, new: Sequence[Reading]) -> Sentences:
     operator_type = lookup(line.op.type)
     derivative = operator_type.derivative if operator_type else ""
     operators = coded(one.text for one in new if one.role != "passed")
-    said: Sentences = []
+    sentences: Sentences = []
     if operators:
         because: Sentences = [(say.DERIVATIVE, derivative)] if derivative else []
-        said = [(say.RULE, line.name, operators), *because, (say.STOP,)]
+        sentences = [(say.RULE, line.name, operators), *because, (say.STOP,)]
     passed = [one for one in new if one.role == "passed"]
-    said += [(say.RULE_PASSES, line.name, coded(one.inputs), coded(one.outputs)) for one in passed]
-    return said or [(say.RULE_ENDS, line.name, coded(line.inputs))]
+    sentences += [(say.RULE_PASSES, line.name, coded(one.inputs), coded(one.outputs)) for one in passed]
+    return sentences or [(say.RULE_ENDS, line.name, coded(line.inputs))]
 
 
 def rule_run(event: RuleApplied, line: Reading, new: Sequence[Reading]) -> Sentences:
@@ -185,18 +185,18 @@ def rule_run(event: RuleApplied, line: Reading, new: Sequence[Reading]) -> Sente
     is_method = event.by == "method"
     count = sum(one.role != "passed" for one in new)
     if is_method and not new:
-        said: Sentences = [(say.METHOD_ENDS, line.name)]
+        sentences: Sentences = [(say.METHOD_ENDS, line.name)]
     elif is_method:
-        said = [(say.METHOD, line.name, coded(one.text for one in new))]
+        sentences = [(say.METHOD, line.name, coded(one.text for one in new))]
         pairs = zip(map(str, line.inputs), event.g_input, strict=True)
         none = coded(blob for blob, gradient in pairs if gradient is None and blob not in unwanted)
-        said += [(say.METHOD_GAVE_NONE, none)] if none else []
+        sentences += [(say.METHOD_GAVE_NONE, none)] if none else []
     else:
-        said = rule_applied(line, new)
-        said += [(say.RUN_AT_ONCE, "It is" if count == 1 else "They are")] if count else []
+        sentences = rule_applied(line, new)
+        sentences += [(say.RUN_AT_ONCE, "It is" if count == 1 else "They are")] if count else []
     if unwanted:
-        said.append((say.NOT_REQUIRED, coded(unwanted), "requires" if len(unwanted) == 1 else "require"))
-    return said
+        sentences.append((say.NOT_REQUIRED, coded(unwanted), "requires" if len(unwanted) == 1 else "require"))
+    return sentences
 
 
 def input_checked(event: InputChecked, line: Reading, gradient_line: Reading, net: NetText) -> Sentences:
@@ -263,17 +263,17 @@ def accumulated(
     count = len(event.contributions)
     all_of = "both" if count == 2 else f"all {count}"
     blob = f"{event.blob}@{event.version}"
-    said: Sentences = [(say.ALL_ARE_IN, blob, shortened(readers), line.name, all_of)]
+    sentences: Sentences = [(say.ALL_ARE_IN, blob, shortened(readers), line.name, all_of)]
     if isinstance(event.gradient, GradientSlice):
-        said.append((say.ARE_SPARSE, coded(one.outputs[0] for one in new)))
+        sentences.append((say.ARE_SPARSE, coded(one.outputs[0] for one in new)))
     else:
-        said += [(say.SOME_TO_DENSE,)] if len(new) > 1 else []
-        said.append((say.ADDED_HERE, *_sum(new)))
+        sentences += [(say.SOME_TO_DENSE,)] if len(new) > 1 else []
+        sentences.append((say.ADDED_HERE, *_sum(new)))
     pairs = [f"the former {code(old)} became {code(name)}" for old, name in renamed]
     if pairs:
         shown = pairs if len(pairs) <= 3 else [*pairs[:2], f"{len(pairs) - 2} more likewise"]
-        said.append((say.RENAMED, listed(shown)))
-    return said
+        sentences.append((say.RENAMED, listed(shown)))
+    return sentences
 
 
 def added(event: Accumulated, new: Sequence[Reading], readers: Sequence[str]) -> Sentences:
@@ -293,10 +293,10 @@ def _sum(new: Sequence[Reading]) -> tuple[object, str]:
 
 
 def hooked(event: HookRan, new: Sequence[Reading]) -> Sentences:
-    said: Sentences = [(say.HOOKED, f"{event.blob}@{event.version}", coded(one.text for one in new))]
+    sentences: Sentences = [(say.HOOKED, f"{event.blob}@{event.version}", coded(one.text for one in new))]
     if event.hooks:
-        said.append((say.HAS_HOOKS if len(event.hooks) > 1 else say.HAS_HOOK, event.blob, coded(event.hooks)))
-    return said
+        sentences.append((say.HAS_HOOKS if len(event.hooks) > 1 else say.HAS_HOOK, event.blob, coded(event.hooks)))
+    return sentences
 
 
 def changed(event: ChangedByHand, stale: Sequence[Statement]) -> Sentences:
@@ -310,13 +310,13 @@ def changed(event: ChangedByHand, stale: Sequence[Statement]) -> Sentences:
 def deduplicated(merge: Merge, new: Sequence[Reading]) -> Sentences:
     unique, segments = (one.op.type for one in new)
     rows = say.ROWS_ADDED if merge.aggregator == "sum" else say.ROWS_AVERAGED
-    said: Sentences = [(say.MERGED, merge.blob, unique), (rows, segments)]
+    sentences: Sentences = [(say.MERGED, merge.blob, unique), (rows, segments)]
     if merge.rows_before is None:
-        return [*said, (say.REPEATS_UNKNOWN,)]
+        return [*sentences, (say.REPEATS_UNKNOWN,)]
     if merge.rows_before == merge.rows_after:
-        return [*said, (say.NO_REPEATS, merge.rows_after)]
+        return [*sentences, (say.NO_REPEATS, merge.rows_after)]
     most = merge.most_repeated[0]
-    return [*said, (say.REPEATS, count_of(merge.rows_before, "row"), merge.rows_after, most.index, most.times)]
+    return [*sentences, (say.REPEATS, count_of(merge.rows_before, "row"), merge.rows_after, most.index, most.times)]
 
 
 def written(event: GradWritten, gradient: Named | None, count: int) -> Sentences:
@@ -327,19 +327,19 @@ def written(event: GradWritten, gradient: Named | None, count: int) -> Sentences
     if event.how == "added":
         return [(say.GRAD_ADDED, blob, before, after, before, gradient)]
     is_replaced = event.how == "replaced"
-    said: Sentences = [(say.GRAD_IS if is_replaced else say.GRAD_WAS_EMPTY, blob, after)]
-    said += [] if gradient is None else [(say.GRAD_OF, gradient)]
-    said += [(say.GRAD_IS_SUM, count)] if count > 1 else []
-    said += [(say.GRAD_OF_ROWS,)] if isinstance(event.gradient, GradientSlice) else []
-    return [*said, (say.GRAD_REPLACED, before) if is_replaced else (say.STOP,)]
+    sentences: Sentences = [(say.GRAD_IS if is_replaced else say.GRAD_WAS_EMPTY, blob, after)]
+    sentences += [] if gradient is None else [(say.GRAD_OF, gradient)]
+    sentences += [(say.GRAD_IS_SUM, count)] if count > 1 else []
+    sentences += [(say.GRAD_OF_ROWS,)] if isinstance(event.gradient, GradientSlice) else []
+    return [*sentences, (say.GRAD_REPLACED, before) if is_replaced else (say.STOP,)]
 
 
 def completed(event: Completed, operators: int, ys: Iterable[str], *, is_run: bool) -> Sentences:
     """What the pass has come to; `is_run`: nothing keeps it from being run."""
     completed = say.COMPLETED if is_run else say.COMPLETED_UNRUN
     gradients = count_of(len(event.gradients), "blob")
-    said: Sentences = [(completed, count_of(operators, "gradient operator"), gradients)]
-    return [*said, (say.NO_FURTHER, coded(event.gradients))] if set(event.gradients) <= set(ys) else said
+    sentences: Sentences = [(completed, count_of(operators, "gradient operator"), gradients)]
+    return [*sentences, (say.NO_FURTHER, coded(event.gradients))] if set(event.gradients) <= set(ys) else sentences
 
 
 def ran(
@@ -404,14 +404,14 @@ def shape(value: Value) -> str:
 
 def measured(value: Value) -> str:
     """``64 × 32 float32, norm 2.07; 3 NaN``: what an array is, how large, and what is odd about it."""
-    said = shape(value)
+    description = shape(value)
     if value.dtype == WORKSPACES or value.norm is None or value.dtype[0] not in "fcb" or value.dtype == "bool":
-        return said
+        return description
     odd = [f"{count} {word}" for count, word in ((value.nan, "NaN"), (value.inf, "infinite")) if count]
     if not odd:
         norm = value.norm if isinstance(value.norm, str) else f"{value.norm:.3g}"
-        said += ", all zero" if value.zero == value.size else f", norm {norm}"
-    return "; ".join([said, *odd])
+        description += ", all zero" if value.zero == value.size else f", norm {norm}"
+    return "; ".join([description, *odd])
 
 
 def entry(error: GradvizError, text: NetText) -> Obstacle:

@@ -1,4 +1,4 @@
-"""What is said of each event of a recording, by itself.
+"""The narration of each event of a recording, by itself.
 
 Of running the program there is an event for each operator and each passage into and out of a net; statements read there
 as they do in the end. The iterations of a loop say the same things of other numbers.
@@ -33,11 +33,11 @@ ODDITIES = {"NaN": "nan", "Inf": "inf"}
 
 
 class Description(NamedTuple):
-    """What is said of an event.
+    """The narration of an event, the words by which a search finds it, and which events are like it.
 
     Attributes:
-        words: beside those of its subject: by which words it is found.
-        alike: what all those share of which the same is said but for numbers; None: of none other.
+        words: beside those of its subject.
+        alike: the same for all events whose narrations differ in numbers alone; None: it is like no other.
     """
 
     narration: Sentences
@@ -67,12 +67,12 @@ class Narrator:
         return self._recording.summary + narration.stored(self._recording)
 
     def narration(self, at: int) -> str:
-        """What is said of the event before position `at`."""
+        """The narration of the event before position `at`, as text."""
         with np.errstate(all="ignore"):
             return filled(*joined(self.tell(at).narration))
 
     def tell(self, at: int) -> Description:
-        """What is said of the event before position `at`."""
+        """The description of the event before position `at`."""
         recording, event = self._recording, self._recording.events[at - 1]
         if recording.text.is_run(event, at):
             run = recording.run_after(at - 1 if type(event) is LeftSubnet else at)
@@ -85,7 +85,7 @@ class Narrator:
                     return Description([(say.NOT_RUN, narration.sentence(recording.obstacle))])
         return Description(self._in_words(self.story.tell(event, at), event.path))
 
-    def _in_words(self, said: Sentences, path: tuple[str, ...]) -> Sentences:
+    def _in_words(self, sentences: Sentences, path: tuple[str, ...]) -> Sentences:
         """Sentences in which names that the pass made up are words, where one stands alone."""
 
         def words(blob: str) -> str:
@@ -95,24 +95,24 @@ class Narrator:
             text = str(what)
             if "_autosplit_" not in text and "/_DO_" not in text:
                 return what
-            return BLOB.sub(lambda found: f"`{words(found[1])}`", text) if "`" in text else words(text)
+            return BLOB.sub(lambda match: f"`{words(match[1])}`", text) if "`" in text else words(text)
 
-        return [(template, *map(worded, arguments)) for template, *arguments in said]
+        return [(template, *map(worded, arguments)) for template, *arguments in sentences]
 
     def _ran(self, event: Ran, run: int | None) -> Description:
         line = self._line(run, event.position)
         outputs = line.statement.outputs
-        found = [(str(one), value) for one in outputs if (value := self._values.of(run, one.key)) is not None]
-        words = tuple(word for word, count in ODDITIES.items() if any(getattr(value, count) for _, value in found))
-        described = [(blob, narration.measured(value)) for blob, value in found]
+        values = [(str(one), value) for one in outputs if (value := self._values.of(run, one.key)) is not None]
+        words = tuple(word for word, count in ODDITIES.items() if any(getattr(value, count) for _, value in values))
+        described = [(blob, narration.measured(value)) for blob, value in values]
         copied = self._copied(event, run) if event.op.type in COPIES else None
         if event.seconds is None and line.role == "forward":
-            said = narration.ran_before(line, described)
+            sentences = narration.ran_before(line, described)
         else:
             if line.id not in self._texts:
                 self._texts[line.id] = narration.running(line)
-            said = narration.ran(self._texts[line.id], event.device, event.seconds, described, copied)
-        return Description(said, words, (line.id, words, event.device, copied is None))
+            sentences = narration.ran(self._texts[line.id], event.device, event.seconds, described, copied)
+        return Description(sentences, words, (line.id, words, event.device, copied is None))
 
     def _copied(self, event: Ran, run: int | None) -> tuple[str, str] | None:
         """How much an operator copied from another device, and from which; None: it lay there already."""
@@ -125,8 +125,8 @@ class Narrator:
         """Going into a run, or out of it."""
         run = self._recording.runs[number]
         passage = Passage(self._recording, run, self._line(run.around, run.operator), self._values)
-        said = entered(passage) if is_entered else left(passage)
-        return Description(said, alike=(is_entered, run.net.path, run.is_backward))
+        sentences = entered(passage) if is_entered else left(passage)
+        return Description(sentences, alike=(is_entered, run.net.path, run.is_backward))
 
     def _line(self, run: int | None, position: int) -> Reading:
         """The operator at a position of the net that runs."""

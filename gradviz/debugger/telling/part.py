@@ -28,7 +28,7 @@ from .values import frame_of, key_of, values_of
 EVENTS = 600
 MOST_OPERATORS = 600
 """Of a part, where nothing else is asked for."""
-MOST_SAID = 200
+MOST_ENTRIES = 200
 """Lines, blobs and entries of a list that an event has; an accumulation may have one for each operator there is."""
 MOST_ADDED = 2_000
 """Gradients that a ledger adds up."""
@@ -128,17 +128,17 @@ class _Part:
         begin = self._recording.net_after(self._positions[0] - 1).id if self._positions else ""
         nets = {begin, *(event.subnet for event in self._events)} - {"", None}
         sums = [event.lines[-1] for event in self._events if event.kind == "Accumulated" and event.lines]
-        found = set(self._numbers([*(f"{net}." for net in nets), *sums]))
+        chosen = set(self._numbers([*(f"{net}." for net in nets), *sums]))
         for at in sorted(self._positions, key=lambda at: abs(at - position)):
-            found.update(self._about(at))
-            if len(found) >= most:
+            chosen.update(self._about(at))
+            if len(chosen) >= most:
                 break
-        return found
+        return chosen
 
     def _about(self, at: int) -> Iterator[int]:
         """The forward operators around all nested nets that an event is about."""
         event = self._events[at - self._positions[0]]
-        return self._numbers([*event.lines[-MOST_SAID:], *([] if event.forward is None else [_forward_id(event)])])
+        return self._numbers([*event.lines[-MOST_ENTRIES:], *([] if event.forward is None else [_forward_id(event)])])
 
     def _numbers(self, ids: Iterable[str]) -> Iterator[int]:
         """The forward operators around all nested nets that lines, by their ids, are or come from, or are inside of."""
@@ -174,23 +174,23 @@ class _Part:
     def _open_at(self, position: int) -> list[Entered]:
         """The nested nets that are open at a position, from the outside in, with the runs as they are numbered."""
         recording, timeline = self._recording, self._recording.timeline
-        found: list[Entered] = []
+        entered: list[Entered] = []
         number = int(timeline.inside[position])
         while number != NOWHERE:
             at = number + 1
-            found.append(Entered(recording.net_after(at).id, recording.run_after(at), at))
+            entered.append(Entered(recording.net_after(at).id, recording.run_after(at), at))
             number = int(timeline.around[number])
-        return found[::-1]
+        return entered[::-1]
 
     def _frame_numbers(self) -> dict[int, int]:
         """The runs that the events are in, and those around them: by their numbers among all the numbers here."""
         runs = self._recording.runs
-        found = {event.frame for event in self._events} | {one.frame for one in self._open}
-        for frame in [*found]:
+        frames = {event.frame for event in self._events} | {one.frame for one in self._open}
+        for frame in [*frames]:
             while frame is not None:
-                found.add(frame)
+                frames.add(frame)
                 frame = runs[frame].around
-        return {frame: number for number, frame in enumerate(sorted(one for one in found if one is not None))}
+        return {frame: number for number, frame in enumerate(sorted(one for one in frames if one is not None))}
 
     def _described(self) -> Part:
         net = self._text.outermost
@@ -211,15 +211,15 @@ class _Part:
     def _shown(self, event: TraceEvent, ledger: int | None) -> TraceEvent:
         """An event as it is shown here: of its lines, the last of which it makes, their end, of other lists their
         beginning."""
-        lines = self._program.located(event.lines[-MOST_SAID:])
-        detail = _cut(event.detail) if len(event.blobs) > MOST_SAID else event.detail
+        lines = self._program.located(event.lines[-MOST_ENTRIES:])
+        detail = _cut(event.detail) if len(event.blobs) > MOST_ENTRIES else event.detail
         row = event.row if event.row.operator in self._program.ids else replace(event.row, operator=None)
         return replace(
             event,
             frame=self._number(event.frame),
             lines=lines,
-            blobs=event.blobs[:MOST_SAID],
-            targets=event.targets[:MOST_SAID],
+            blobs=event.blobs[:MOST_ENTRIES],
+            targets=event.targets[:MOST_ENTRIES],
             ledger=ledger,
             detail=detail,
             row=row,
@@ -237,8 +237,8 @@ class _Part:
                 sums.append((sum_of(writer.story, event, at), event.path))
         for one, frame in placed(sums, self._recording):
             if frame is None or frame in self._frames:
-                found = ledger_of(one, self._recording, frame)
-                yield replace(found, frame=self._number(frame))
+                ledger = ledger_of(one, self._recording, frame)
+                yield replace(ledger, frame=self._number(frame))
 
     def _outermost_values(self, lines: Sequence[Line]) -> dict[str, Value]:
         """The statistics of the blobs that lines read and write."""
@@ -246,10 +246,10 @@ class _Part:
         if self._recording.saved is not None:
             values = self._recording.saved.values
             return {blob: self._read(values[blob]) for blob in blobs if blob in values}
-        arrays = self._recording.values
-        found = {blob: arrays[key] for blob in blobs if (key := key_of(blob)) in arrays}
-        measured = self._measured(list(found.values()))
-        return {blob: replace(one, seconds=self._seconds(blob)) for blob, one in zip(found, measured, strict=True)}
+        recorded = self._recording.values
+        arrays = {blob: recorded[key] for blob in blobs if (key := key_of(blob)) in recorded}
+        measured = self._measured(list(arrays.values()))
+        return {blob: replace(one, seconds=self._seconds(blob)) for blob, one in zip(arrays, measured, strict=True)}
 
     def _seconds(self, blob: str) -> float | None:
         """How long the operator that writes a blob took."""
@@ -261,7 +261,7 @@ class _Part:
         """The runs, and the values that they refer to by number; what several of them see has one."""
         recording, saved = self._recording, self._recording.saved
         number: dict[int, int] = {}
-        found: list[Any] = []
+        distinct: list[Any] = []
         frames = []
         for old in self._frames:
             run = recording.runs[old]
@@ -272,11 +272,11 @@ class _Part:
                 values = [None if one is None else saved.arrays[one] for one in saved.frames[old].values]
             places = []
             for one in values:
-                places.append(None if one is None else number.setdefault(id(one), len(found)))
-                if places[-1] == len(found):
-                    found.append(one)
+                places.append(None if one is None else number.setdefault(id(one), len(distinct)))
+                if places[-1] == len(distinct):
+                    distinct.append(one)
             frames.append(frame_of(recording, old, net.id, self._number(run.around), places))
-        return frames, list(map(self._read, found)) if saved is not None else self._measured(found)
+        return frames, list(map(self._read, distinct)) if saved is not None else self._measured(distinct)
 
     def _measured(self, arrays: Sequence[Array | ScopeStack]) -> list[Value]:
         """Their statistics; those of a stack name the run of the workspace on top, where that run is here."""
@@ -307,4 +307,4 @@ def _cut(value: Any) -> Any:
     """The same with the beginnings of long lists."""
     if isinstance(value, dict):
         return {name: _cut(one) for name, one in value.items()}
-    return [_cut(one) for one in value[:MOST_SAID]] if isinstance(value, list) else value
+    return [_cut(one) for one in value[:MOST_ENTRIES]] if isinstance(value, list) else value

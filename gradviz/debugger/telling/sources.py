@@ -36,21 +36,21 @@ def sources_of(codes: Iterable[CodeLine]) -> list[Source]:
 
     Statements at the top of a file that follow each other are one stretch.
     """
-    found: list[Source] = []
+    sources: list[Source] = []
     size = 0
     for file, named in groupby(sorted(set(codes), key=lambda one: (one.file, one.number)), lambda one: one.file):
         for stretch in _of_file(file, list(named)):
             size += len(stretch.text)
-            if size > MOST_TEXT or len(found) == MOST_SOURCES:
-                return found
-            found.append(stretch)
-    return found
+            if size > MOST_TEXT or len(sources) == MOST_SOURCES:
+                return sources
+            sources.append(stretch)
+    return sources
 
 
 def rules_of(places: Iterable[str]) -> dict[str, str]:
     """The text of the rules at some places; a rule whose text is not there has none."""
-    found = ((place, _rule(place)) for place in dict.fromkeys(places))
-    return dict(islice(((place, text) for place, text in found if text), MOST_SOURCES))
+    rules = ((place, _rule(place)) for place in dict.fromkeys(places))
+    return dict(islice(((place, text) for place, text in rules if text), MOST_SOURCES))
 
 
 def _of_file(file: str, codes: Sequence[CodeLine]) -> Iterator[Source]:

@@ -66,7 +66,7 @@ class Story:
         self._is_generated = text.first_run is None or text.first_run > whole
 
     def tell(self, event: Event, at: int) -> Sentences:
-        """What is said of the event before position `at`."""
+        """The narration of the event before position `at`."""
         match event:
             case Played():
                 return self._played(event, at)
@@ -188,8 +188,8 @@ class Story:
 
     def first_gradient(self, statement: Statement) -> Writing | None:
         """That of the first output of a statement that gets one; None: none does."""
-        found = (self.gradient(statement.net, blob) for blob in statement.outputs)
-        return next((one for one in found if one is not None), None)
+        gradients = (self.gradient(statement.net, blob) for blob in statement.outputs)
+        return next((one for one in gradients if one is not None), None)
 
     def merged(self, event: Deduplicated, at: int) -> tuple[list[Writing], list[Writing]]:
         """The gradient whose rows were merged, and the one that this gave: indices and values."""
@@ -217,10 +217,10 @@ class Story:
 
     def _visited(self, event: Visited, at: int) -> Sentences:
         net, line = self._text.of(event), self._text.statement(event, event.index, at)
-        found = [latest(net, gradient, at) for gradient in event.g_output]
+        gradients = [latest(net, gradient, at) for gradient in event.g_output]
         waiting = [net.forward[one.index].at(at) for one in event.waiting]
         is_read = any(one.role == "forward" for writing in line.statement.outputs for one in writing.readers)
-        return narration.visited(event, line, [one and one.at(at) for one in found], waiting, is_read)
+        return narration.visited(event, line, [one and one.at(at) for one in gradients], waiting, is_read)
 
     def _rule_applied(self, event: RuleApplied, at: int) -> Sentences:
         line, new = self._text.statement(event, event.index, at), self._since(event, at)
@@ -324,8 +324,8 @@ def latest(net: NetText, gradient: Gradient | None, at: int) -> Writing | None:
 
 def gradient_of(net: NetText, gradient: Gradient, among: Iterable[Writing], at: int) -> list[Writing]:
     """The writings that a gradient consists of at a position, those `among` the given ones where they are there."""
-    found = {writing.at(at).name: writing for writing in among}
-    return [found.get(name) or net.latest(name, at) for name in parts_of(gradient)]
+    writings = {writing.at(at).name: writing for writing in among}
+    return [writings.get(name) or net.latest(name, at) for name in parts_of(gradient)]
 
 
 def versions_of(event: Completed, net: NetText, at: int) -> dict[str, Gradient]:
@@ -376,8 +376,8 @@ def merge_of(
 
 
 def _arrays(gradient: Sequence[Writing], values: Mapping[Key, Array]) -> Arrays:
-    found = [values.get(writing.key) for writing in gradient]
-    indices, rows = (None if array is None else moved(array, CPU) for array in found)
+    arrays = [values.get(writing.key) for writing in gradient]
+    indices, rows = (None if array is None else moved(array, CPU) for array in arrays)
     return indices, rows
 
 

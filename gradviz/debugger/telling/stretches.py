@@ -30,15 +30,15 @@ Numbers = NDArray[np.int64]
 
 def gaps(count: int, chosen: Collection[int]) -> list[tuple[int, int]]:
     """The stretches, each from a first number to before another, of `count` operators of which some are `chosen`."""
-    found: list[tuple[int, int]] = []
+    stretches: list[tuple[int, int]] = []
     bounds = [-1, *sorted(chosen), count]
     for before, end in pairwise(bounds):
         first = before + 1
         if end - first < SHORTEST:
             continue
         pieces = min(STRETCHES, (end - first) // SHORTEST) if before == -1 or end == count else 1
-        found += pairwise([first + (end - first) * piece // pieces for piece in range(pieces + 1)])
-    return found
+        stretches += pairwise([first + (end - first) * piece // pieces for piece in range(pieces + 1)])
+    return stretches
 
 
 class Outermost:
@@ -163,7 +163,7 @@ class PartProgram:
             yield operators[first], stretch
 
     def _stretch(self, unit: int, first: Statement, last: Statement, title: str, many: int, of: int | None) -> Line:
-        inputs, outputs = (list(dict.fromkeys(found[unit])) for found in (self._reads, self._writes))
+        inputs, outputs = (list(dict.fromkeys(blobs[unit])) for blobs in (self._reads, self._writes))
         return Line(
             id=first.id,
             kind="stretch",
@@ -180,8 +180,8 @@ class PartProgram:
 
     def located(self, ids: Iterable[str]) -> list[str]:
         """The lines that tell of these of the recording, each once; of those in nested nets that are not shown none."""
-        found = (id if id in self.ids or "." in id else self._stretch_with(id) for id in ids)
-        return [id for id in dict.fromkeys(found) if id in self.ids]
+        lines = (id if id in self.ids or "." in id else self._stretch_with(id) for id in ids)
+        return [id for id in dict.fromkeys(lines) if id in self.ids]
 
     def _stretch_with(self, id: str) -> str:
         """The stretch that holds a line of the net; empty: none does."""
@@ -205,5 +205,5 @@ def _inside(bounds: Numbers, numbers: Numbers) -> Numbers:
     """In which of some stretches each number lies; -1: in none."""
     if not len(bounds):
         return np.full(len(numbers), -1)
-    found = np.searchsorted(bounds[:, 0], numbers, "right") - 1
-    return np.where((found >= 0) & (numbers < bounds[found, 1]), found, -1)
+    stretches = np.searchsorted(bounds[:, 0], numbers, "right") - 1
+    return np.where((stretches >= 0) & (numbers < bounds[stretches, 1]), stretches, -1)

@@ -49,7 +49,7 @@ class Subject(NamedTuple):
         forward: the forward operator.
         statements: what it made, changed or ran.
         focus: blobs, the most important one first.
-        words: beside its kind, operator and blobs: by which words it is found.
+        words: by which a search finds it, beside its kind, operator and blobs.
     """
 
     forward: int | None = None
@@ -188,11 +188,11 @@ class Subjects:
         run = self._recording.runs[entered]
         focus: list[str] = []
         if type(event) is EnteredSubnet:
-            # What the first run of a net finds is said of all.
+            # All runs of a net name the blobs that the first of them reads.
             reads, first = run.net.part(run.is_backward).reads, self._recording.halves[run.net.path, run.is_backward][0]
             there = set(self._values.keys(first))
-            found = [key for key in reads if key in there]
-            focus = [f"{name}@{version}" for name, version in found[:MOST_BLOBS]]
+            keys = [key for key in reads if key in there]
+            focus = [f"{name}@{version}" for name, version in keys[:MOST_BLOBS]]
         return Subject(None, [self._recording.operator(run.around, run.operator)], focus, [event.name])
 
     def _ran(self, event: Ran, at: int) -> Subject:

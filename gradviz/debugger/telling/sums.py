@@ -48,8 +48,8 @@ def ledger(blob: str, at: int, total: str, terms: Sequence[Term], whole: Array |
     device = device_of(whole)
     with current(device):
         sum_ = vector(whole)
-        found = compare([moved(array, device) for array in arrays], sum_)
-    numbers = [_numbers(column) for column in (found.norms, found.shares, found.cosines)]
+        comparison = compare([moved(array, device) for array in arrays], sum_)
+    numbers = [_numbers(column) for column in (comparison.norms, comparison.shares, comparison.cosines)]
     return Ledger(
         blob=blob,
         at=at,
@@ -59,7 +59,7 @@ def ledger(blob: str, at: int, total: str, terms: Sequence[Term], whole: Array |
             for contribution, length, share, cosine in zip(contributions, *numbers, strict=True)
         ],
         norm=number(norm(sum_)),
-        cancellation=None if found.cancellation is None else number(found.cancellation),
+        cancellation=None if comparison.cancellation is None else number(comparison.cancellation),
     )
 
 
@@ -107,8 +107,8 @@ def sum_of(telling: story.Story, event: Accumulated, at: int) -> Sum:
 
 def sums_of(recording: Recording, telling: story.Story) -> list[Sum]:
     """The accumulations of a recording that have ledgers, in their order."""
-    found = [(at, recording.events[at - 1]) for at in recording.text.sums]
-    sums = [(at, event) for at, event in found if isinstance(event, Accumulated) and telling.is_sum(event)]
+    events = [(at, recording.events[at - 1]) for at in recording.text.sums]
+    sums = [(at, event) for at, event in events if isinstance(event, Accumulated) and telling.is_sum(event)]
     return [sum_of(telling, event, at) for at, event in sums]
 
 
@@ -120,10 +120,12 @@ def ledger_of(one: Sum, recording: Recording, frame: int | None) -> Ledger:
     terms = []
     for parts, producer, term in one.terms:
         array, path = _dense(parts, event, values), path_to_y(term.index, event.blob, net)
-        said = Contribution(gradient=str(parts[-1]), producer=producer, of=term.index, how=term.how, path=path)
-        terms.append((said, array))
-    found = ledger(f"{event.blob}@{event.version}", one.at, str(one.total[-1]), terms, total)
-    return msgspec.structs.replace(found, subnet=net.id or None, frame=frame)
+        contribution = Contribution(gradient=str(parts[-1]), producer=producer, of=term.index, how=term.how, path=path)
+        terms.append((contribution, array))
+    blob = f"{event.blob}@{event.version}"
+    return msgspec.structs.replace(
+        ledger(blob, one.at, str(one.total[-1]), terms, total), subnet=net.id or None, frame=frame
+    )
 
 
 def _dense(parts: Sequence[Writing], event: Accumulated, computed: Values) -> Array | None:
@@ -217,8 +219,9 @@ def loop_ledger(recording: Recording, one: LoopSum) -> Ledger:
     terms: list[Term] = []
     for iteration, frame in enumerate(reversed(one.rounds)):
         producer = f"iteration {iteration}"
-        said = Contribution(gradient=f"{name}@{version}", producer=producer, how="generated", frame=frame)
-        terms.append((said, recording.runs[frame].values.get(one.term)))
+        contribution = Contribution(gradient=f"{name}@{version}", producer=producer, how="generated", frame=frame)
+        terms.append((contribution, recording.runs[frame].values.get(one.term)))
     whole = recording.values_of(one.frame).get(one.total.key)
-    found = ledger(str(one.blob), one.at, str(one.total), terms, whole)
-    return msgspec.structs.replace(found, subnet=one.subnet, frame=one.frame)
+    return msgspec.structs.replace(
+        ledger(str(one.blob), one.at, str(one.total), terms, whole), subnet=one.subnet, frame=one.frame
+    )

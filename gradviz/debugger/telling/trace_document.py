@@ -205,7 +205,7 @@ class Writer:
         return Narration(self._templates.setdefault(template, len(self._templates)), arguments)
 
     def _whole(self, event: Event, at: int, description: Description, narration: Narration) -> TraceEvent:
-        """An event with all that is said of it, but for its group and run."""
+        """An event with all its fields, but for its group and run."""
         subjects = self._subjects
         subject = subjects.of(event, at)
         subject = subject._replace(words=[*subject.words, *description.words])
@@ -305,7 +305,7 @@ def _detail(event: Event, *, is_run: bool) -> dict[str, Any]:
 def formulas_of(trace: Trace) -> dict[str, Formula]:
     """The formulas of the operator types that occur in `trace`, by type; types without one are left out."""
     types = dict.fromkeys(line.type for line in all_lines(trace))
-    return {type: found for type in types if (found := _formula_of(type)) is not None}
+    return {type: formula for type in types if (formula := _formula_of(type)) is not None}
 
 
 def _formula_of(type: str) -> Formula | None:

@@ -74,8 +74,8 @@ class DocumentValues:
 
     def last(self, frame: int, name: str) -> Value | None:
         """The last version of a blob in a run; None: not computed."""
-        found = [key for key in self.keys(frame) if key[0] == name]
-        return self.of(frame, max(found)) if found else None
+        keys = [key for key in self.keys(frame) if key[0] == name]
+        return self.of(frame, max(keys)) if keys else None
 
     def left_by(self, frame: int | None, key: Key) -> int | None:
         """The number of the run that has left the workspace on top of a stack; None: not known."""
@@ -133,10 +133,10 @@ class MeasuredValues(DocumentValues):
             return None
         if self._recording.store is not None:
             return measure(array, is_short=is_short)
-        found = self._measured.get((id(array), is_short))
-        if found is None:
-            found = self._measured[id(array), is_short] = array, measure(array, is_short=is_short)
-        return found[1]
+        entry = self._measured.get((id(array), is_short))
+        if entry is None:
+            entry = self._measured[id(array), is_short] = array, measure(array, is_short=is_short)
+        return entry[1]
 
 
 def measure(entry: Array | ScopeStack, *, is_short: bool) -> Value:
@@ -163,9 +163,9 @@ class Values(DocumentValues):
         self._store = recording.store
         self.outermost = self._outermost(recording)
         self.blobs = _slots(recording)
-        found: list[Entry] = []
-        self.frames = list(self._frames(recording, found))
-        self.arrays = self._measured(found)
+        distinct: list[Entry] = []
+        self.frames = list(self._frames(recording, distinct))
+        self.arrays = self._measured(distinct)
 
     def _outermost(self, recording: Recording) -> dict[str, Value]:
         seconds = {
@@ -173,26 +173,26 @@ class Values(DocumentValues):
             for event in recording.ran_around()
             for name, version in zip(event.op.outputs, event.out_versions, strict=True)
         }
-        found = entries(recording.values)
-        measured = iter(all_statistics(self._arrays(found.values())))
+        recorded = entries(recording.values)
+        measured = iter(all_statistics(self._arrays(recorded.values())))
         return {
             f"{key[0]}@{key[1]}": self._stack(entry, seconds.get(key))
             if isinstance(entry, ScopeStack)
             else replace(next(measured), seconds=seconds.get(key))
-            for key, entry in found.items()
+            for key, entry in recorded.items()
         }
 
-    def _arrays(self, found: Iterable[Entry]) -> Iterator[Array]:
-        """The arrays among entries, each read back when it is its turn."""
-        for entry in found:
+    def _arrays(self, values: Iterable[Entry]) -> Iterator[Array]:
+        """The arrays among values, each read back when it is its turn."""
+        for entry in values:
             if isinstance(entry, StoredArray):
                 assert self._store is not None
                 yield self._store.fetch(entry)
             elif not isinstance(entry, ScopeStack):
                 yield entry
 
-    def _frames(self, recording: Recording, found: list[Entry]) -> Iterator[Frame]:
-        """The runs; what is in them goes to `found`, once where several see it."""
+    def _frames(self, recording: Recording, distinct: list[Entry]) -> Iterator[Frame]:
+        """The runs; what is in them goes to `distinct`, once where several see it."""
         numbers: dict[int, int] = {}
         ids = recording.text.ids
         halves = recording.runs.halves
@@ -205,16 +205,16 @@ class Values(DocumentValues):
             for place, entry in zip(places[half.number], noted, strict=False):
                 if entry is None:
                     continue
-                values[place] = number = numbers.setdefault(id(entry), len(found))
-                if number == len(found):
-                    found.append(entry)
+                values[place] = number = numbers.setdefault(id(entry), len(distinct))
+                if number == len(distinct):
+                    distinct.append(entry)
             yield frame_of(recording, run, net, None if around == NOWHERE else around, values)
 
-    def _measured(self, found: Sequence[Entry]) -> list[Value]:
-        count = sum(not isinstance(entry, ScopeStack) for entry in found)
+    def _measured(self, values: Sequence[Entry]) -> list[Value]:
+        count = sum(not isinstance(entry, ScopeStack) for entry in values)
         preview = next((size for size in PREVIEWS if size[0] * size[1] * count <= PREVIEWED), PREVIEWS[-1])
-        measured = iter(short_statistics(self._arrays(found), preview))
-        return [self._stack(entry) if isinstance(entry, ScopeStack) else next(measured) for entry in found]
+        measured = iter(short_statistics(self._arrays(values), preview))
+        return [self._stack(entry) if isinstance(entry, ScopeStack) else next(measured) for entry in values]
 
     def _stack(self, stack: ScopeStack, seconds: float | None = None) -> Value:
         return of_stack(self._stack_number(stack), len(stack), seconds)
