@@ -99,15 +99,15 @@ class Cursor(Questions, Marks):
         """
         here = self._here
         try:
-            view, found = here.find(blob)
+            view, writings = here.find(blob)
         except CursorError:
             # A `grad` that was written has a name, and no place among the blobs of the net.
             if isinstance(blob, str) and self._finder.rows.has_blob(blob):
                 raise here.no_value(here.net.version(blob, 0), blob) from None
             raise
-        array = view.array(view.computed(found))
+        array = view.array(view.computed(writings))
         if array is None:
-            raise view.no_value(found[-1], blob)
+            raise view.no_value(writings[-1], blob)
         return guarded(array)
 
     def __repr__(self) -> str:

@@ -54,13 +54,13 @@ class CheckView(Answer, frozen=True):
     notes: list[str]
 
     def blocks(self) -> Iterator[Block]:
-        said = {
+        words = {
             "agrees": "agrees with differences",
             "differs": "differs from differences",
             "kink": "lies on a kink, where no gradient is right or wrong",
             "not checkable": "cannot be checked",
         }
-        yield Paragraph(f"{self.subject} {said[self.verdict]}.", is_title=True)
+        yield Paragraph(f"{self.subject} {words[self.verdict]}.", is_title=True)
         if self.checks:
             yield Grid("With the actual gradient arriving and the recorded values", HEAD, list(map(_row, self.checks)))
         drawn = {str(one.checked) for one in self.checks if one.checked < one.size}
@@ -147,8 +147,8 @@ def answer(here: NetView, word: str, samples: int | None, executor: Any, pace: P
     planned = _all(here) if word == ALL else [_planned(here, word)]
     most = _shares([size for one in planned for size in one.sizes], samples)
     begun = [_begun(one, [most.pop(0) for _ in one.sizes]) for one in planned]
-    found = results([work for one in begun for work in one.works()], executor, pace)
-    views = [_judged(one.subject, what, found) for one, what in zip(planned, begun, strict=True)]
+    outcomes = results([work for one in begun for work in one.works()], executor, pace)
+    views = [_judged(one.subject, what, outcomes) for one, what in zip(planned, begun, strict=True)]
     return _together(views) if word == ALL else views[0]
 
 
@@ -196,9 +196,9 @@ def _why_not(error: NotCheckable | GradvizError) -> list[str]:
     return [f"It cannot be run again: {error.message}", *error.ways_out]
 
 
-def _judged(subject: str, begun: _Begun, found: list[list[Any]]) -> CheckView:
-    """The view of what was measured, which is taken from `found`."""
-    measured = [found.pop(0) for _ in begun.works()]
+def _judged(subject: str, begun: _Begun, outcomes: list[list[Any]]) -> CheckView:
+    """The view of what was measured, which is taken from `outcomes`."""
+    measured = [outcomes.pop(0) for _ in begun.works()]
     try:
         checks = [one.judged(measured.pop(0)) for one in begun.comparisons]
         along = [] if begun.along is None else [begun.along.judged(measured.pop(0))]
@@ -229,8 +229,8 @@ def _planned(here: NetView, word: str) -> _Planned:
     view, statement = _operator(here, word)
     if statement is not None:
         return _of_operator(view, statement)
-    view, found = here.find(word)
-    return _of_blob(view, meant(found), doubles_of(view))
+    view, writings = here.find(word)
+    return _of_blob(view, meant(writings), doubles_of(view))
 
 
 def _operator(here: NetView, word: str) -> tuple[NetView, Statement | None]:
@@ -345,13 +345,13 @@ def _notes(statement: Statement, inputs: Sequence[Array], given: Sequence[bool])
 
 def _of_all(along: Checked) -> str:
     """What directions say that move all elements of a blob."""
-    said = f"Along {along.size} random directions, which move all elements at once,"
+    directions = f"Along {along.size} random directions, which move all elements at once,"
     if along.verdict == "agrees":
-        return f"{said} it agrees: relative error {digits(along.error)} at most."
+        return f"{directions} it agrees: relative error {digits(along.error)} at most."
     if along.verdict == "kink":
-        return f"{said} {along.kinks} lie on a kink."
+        return f"{directions} {along.kinks} lie on a kink."
     numbers = f"the gradient gives {digits(along.gradient)}, and differences {digits(along.difference)}"
-    return f"{said} {along.differing} differ: along direction {along.index[0]} {numbers}."
+    return f"{directions} {along.differing} differ: along direction {along.index[0]} {numbers}."
 
 
 def _overall(checks: Sequence[Checked | CheckView]) -> Verdict:

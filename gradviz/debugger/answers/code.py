@@ -82,15 +82,15 @@ class Called(NamedTuple):
 def answer(here: NetView, subjects: Subjects) -> CodeView:
     """The code of a recording at a position."""
     recorded, position = here.recorded, here.position
-    called, current = _called_in(recorded), _current(recorded, subjects, position)
+    lines, current = _called_in(recorded), _current(recorded, subjects, position)
 
     def row(file: str, number: int, text: str) -> CodeRow:
         place = f"{file}:{number}"
-        found = called.get(place)
-        if found is None or found.code.text != text.strip():
+        line = lines.get(place)
+        if line is None or line.code.text != text.strip():
             return CodeRow(number, text, place == current, False, None, None)
-        gradient = None if found.gradient is None else str(found.gradient)
-        return CodeRow(number, text, place == current, True, gradient, _norm(recorded, found, position))
+        gradient = None if line.gradient is None else str(line.gradient)
+        return CodeRow(number, text, place == current, True, gradient, _norm(recorded, line, position))
 
     def rows(stretches: Iterable[Source]) -> Iterator[CodeRow]:
         for source in stretches:
@@ -104,7 +104,7 @@ def answer(here: NetView, subjects: Subjects) -> CodeView:
 
 def _called_in(recorded: Recorded) -> dict[str, Called]:
     """The lines that called operators, by their places. Of operators in several nets the outermost count."""
-    found: dict[str, Called] = {}
+    lines: dict[str, Called] = {}
     for net in recorded.text.nets:
         own: dict[str, Called] = {}
         for statement in net.forward:
@@ -112,8 +112,8 @@ def _called_in(recorded: Recorded) -> dict[str, Called]:
                 gradient = recorded.story.first_gradient(statement)
                 if gradient is not None or str(statement.code) not in own:
                     own[str(statement.code)] = Called(statement.code, net, gradient)
-        found = own | found
-    return found
+        lines = own | lines
+    return lines
 
 
 def _norm(recorded: Recorded, called: Called, position: int) -> Number | None:

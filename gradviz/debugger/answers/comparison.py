@@ -277,13 +277,13 @@ class Comparison:
         """What may remain where all that the gradient was computed from cancels."""
         return CANCELLED * self._precision * self._around()
 
-    def judged(self, found: Sequence[Measured | Exception]) -> Checked:
+    def judged(self, outcomes: Sequence[Measured | Exception]) -> Checked:
         """The gradient compared with the differences at `places`; raises why one could not be measured there."""
         gradient, places = self._gradient, self.places
         relative, absolute = self._tolerances
         ours = as_double(gradient).reshape(-1)
         scale = float(np.abs(ours).max()) if ours.size else 0.0
-        measured, method = _more_exact(found, scale)
+        measured, method = _more_exact(outcomes, scale)
         if method == "complex step" and gradient.dtype == np.float64:
             relative = EXACT
         floor = self.differences.floor
@@ -349,13 +349,13 @@ def along(
     )
 
 
-def _more_exact(found: Sequence[Measured | Exception], scale: float) -> tuple[list[Derivative], Method]:
+def _more_exact(outcomes: Sequence[Measured | Exception], scale: float) -> tuple[list[Derivative], Method]:
     """The derivatives by a complex step where they are there and no central difference contradicts them."""
     measured: list[Measured] = []
-    for one in found:
-        if isinstance(one, Exception):
-            raise one
-        measured.append(one)
+    for outcome in outcomes:
+        if isinstance(outcome, Exception):
+            raise outcome
+        measured.append(outcome)
     exact: list[Derivative] = []
     for central, complex_step in measured:
         slack = APART * abs(central.value) + NOISES * central.noise + 1e-8 * scale

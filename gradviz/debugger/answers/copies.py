@@ -64,8 +64,8 @@ class CopiesView(Answer, frozen=True):
             yield Paragraph("Nothing was copied between devices.", is_title=True)
             return
         ways = Counter((one.source, one.target) for one in self.copies)
-        said = ", ".join(f"{count} from {source} to {target}" for (source, target), count in ways.items())
-        yield Paragraph(f"Copied between devices: {said}; {written(self.bytes)}.", is_title=True)
+        counts = ", ".join(f"{count} from {source} to {target}" for (source, target), count in ways.items())
+        yield Paragraph(f"Copied between devices: {counts}; {written(self.bytes)}.", is_title=True)
         head = ("event", "blob", "from", "to", "size", "took", "by")
         yield Grid("In order", head, first_of(self.copies, SHOWN, _row))
 

@@ -133,7 +133,7 @@ def answer(here: NetView, a: int, b: int | None, pace: Pace) -> DiffView:
             if event.path == path
         ],
         map=[
-            Entry(name, _said(before.gradients.get(name)), _said(after.gradients.get(name)))
+            Entry(name, _gradient_text(before.gradients.get(name)), _gradient_text(after.gradients.get(name)))
             for name in names
             if before.gradients.get(name) != after.gradients.get(name)
         ],
@@ -164,7 +164,7 @@ def _computed(here: NetView, first: int, last: int, pace: Pace) -> Iterator[Comp
                 yield Computed(view.named(blob), shape(value), value.norm)
 
 
-def _said(gradient: Gradient | None) -> str | None:
+def _gradient_text(gradient: Gradient | None) -> str | None:
     return None if gradient is None else shown(gradient)
 
 

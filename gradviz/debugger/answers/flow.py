@@ -62,9 +62,9 @@ def gradient_of(view: NetView, blob: Writing, at: int | None = None) -> Sent | N
     return next((one for one in sent(view, blob) if one.at == by_then[-1]), None) if by_then else None
 
 
-def meant(found: Sequence[Writing]) -> Writing:
+def meant(writings: Sequence[Writing]) -> Writing:
     """Of several versions the one whose gradient is meant: the earliest one that has any, else the first."""
-    return next((blob for blob in found if blob.arrivals), found[0])
+    return next((blob for blob in writings if blob.arrivals), writings[0])
 
 
 def seeds(view: NetView) -> dict[Writing, Sent]:
@@ -114,8 +114,8 @@ def arriving_after(view: NetView, blob: Writing) -> Iterator[Array]:
 
 def applied(view: NetView, index: int) -> RuleApplied | None:
     """What the rule of a forward operator answered; None: it was not asked."""
-    found = _last(view, index, RuleApplied)
-    return None if found is None else found[1]
+    last = _last(view, index, RuleApplied)
+    return None if last is None else last[1]
 
 
 def gives(view: NetView, index: int) -> list[bool] | None:

@@ -19,12 +19,12 @@ def leaves(view: NetView) -> list[Writing]:
 
 def leaf_gradients(recording: Recording) -> dict[str, Array]:
     """The gradient of each leaf by the leaf's name, on the CPU; of those that were computed."""
-    view, found = _outermost(recording), {}
+    view, gradients = _outermost(recording), {}
     for blob in leaves(view):
         sent = gradient_of(view, blob)
         if sent is not None and all(view.array(part) is not None for part in sent.parts):
-            found[blob.name] = moved(array_of(view, blob, sent.parts), CPU)
-    return found
+            gradients[blob.name] = moved(array_of(view, blob, sent.parts), CPU)
+    return gradients
 
 
 def differentiated(recording: Recording) -> list[Array]:
@@ -39,7 +39,7 @@ def _outermost(recording: Recording) -> NetView:
 
 def lines_reading(recording: Recording) -> dict[str, CodeLine | None]:
     """The line of the user's code that reads each leaf first, by the leaf's name; None: it is not known."""
-    found: dict[str, CodeLine | None] = {}
+    lines: dict[str, CodeLine | None] = {}
     for statement in recording.text.outermost.forward:
-        found |= {blob.name: found.get(blob.name) or statement.code for blob in statement.inputs if not blob.statement}
-    return found
+        lines |= {blob.name: lines.get(blob.name) or statement.code for blob in statement.inputs if not blob.statement}
+    return lines

@@ -66,11 +66,11 @@ class MergeView(Answer, frozen=True):
 
     def blocks(self) -> Iterator[Block]:
         merge = self.merge
-        said = f"Rows of the gradient of {merge.blob}, equal indices merged by {merge.aggregator}"
+        title = f"Rows of the gradient of {merge.blob}, equal indices merged by {merge.aggregator}"
         left = 0 if merge.rows_after is None else merge.rows_after - len(merge.most_repeated)
         more = f"{left} more indices, none more often. " if left > 0 else ""
         yield Grid(
-            f"{said}: {digits(merge.rows_before)} before, {digits(merge.rows_after)} after",
+            f"{title}: {digits(merge.rows_before)} before, {digits(merge.rows_after)} after",
             ("index", "times"),
             [(str(row.index), str(row.times)) for row in merge.most_repeated],
             f"{more}{merge.before.values} → {merge.after.values}: {_difference(merge)}",
@@ -100,14 +100,14 @@ class Entry(NamedTuple):
 def entries(recorded: Recorded, word: str | None = None) -> list[Entry]:
     """The ledgers that `word` is about, None: all; sums in their order, then those of runs, then those of loops."""
     if recorded.trace is not None:
-        found = list(map(_written, recorded.trace.ledgers))
+        ledgers = list(map(_written, recorded.trace.ledgers))
     else:
-        found = _of_sums(recorded, _sums(recorded, word))
+        ledgers = _of_sums(recorded, _sums(recorded, word))
         recording = recorded.recording
         for one in sums_of_loops(recording):
             make = partial(loop_ledger, recording, one)
-            found.append(Entry(str(one.blob), str(one.total), one.at, one.subnet, one.frame, make))
-    return [one for one in found if word is None or one.is_about(word)]
+            ledgers.append(Entry(str(one.blob), str(one.total), one.at, one.subnet, one.frame, make))
+    return [one for one in ledgers if word is None or one.is_about(word)]
 
 
 def _written(one: Ledger) -> Entry:
@@ -119,8 +119,8 @@ def _sums(recorded: Recorded, word: str | None) -> list[tuple[int, Accumulated]]
     text = recorded.text
     nets = map(text.net, ((), *text.ids))
     positions = text.sums if word is None else sorted({at for net in nets for at in _positions(net, word)})
-    found = ((at, recorded.events[at - 1]) for at in positions)
-    return [(at, event) for at, event in found if isinstance(event, Accumulated) and recorded.story.is_sum(event)]
+    numbered = ((at, recorded.events[at - 1]) for at in positions)
+    return [(at, event) for at, event in numbered if isinstance(event, Accumulated) and recorded.story.is_sum(event)]
 
 
 def _positions(net: NetText, word: str) -> Iterator[int]:
@@ -156,10 +156,10 @@ def answer(here: NetView, blob: str) -> LedgerView:
     """The ledger that `blob` means in a run of a nested net; raises CursorError ``not_found``."""
     word = str(blob)
     views, about = here.meant_in(word)
-    found = _nearest(views, entries(here.recorded, about), about)
-    if found is None:
+    entry = _nearest(views, entries(here.recorded, about), about)
+    if entry is None:
         return _of_one(here, word)
-    return LedgerView(found.ledger(), is_whole=_is_whole(here, found))
+    return LedgerView(entry.ledger(), is_whole=_is_whole(here, entry))
 
 
 def _is_whole(here: NetView, one: Entry) -> bool:
@@ -273,15 +273,15 @@ def merges(recorded: Recorded) -> list[Merge]:
 
 def rows(recorded: Recorded, blob: str) -> MergeView:
     """The merge of the rows of `blob`; raises CursorError ``not_found``."""
-    found = merges(recorded)
-    for merge in found:
+    recorded_merges = merges(recorded)
+    for merge in recorded_merges:
         if blob in (merge.blob, merge.blob.rpartition("@")[0]):
             return MergeView(merge)
     way_out = 'Record it so: gradviz.debug(net, ys, deduplicate="sum"); it merges sparse gradients of inputs.'
-    if found:
-        way_out = f"Blobs whose rows were: {', '.join(dict.fromkeys(merge.blob for merge in found[:8]))}."
-    said = f"No rows in a gradient of {shorten(str(blob))} were merged."
-    raise CursorError(said, kind="not_found", blobs=[str(blob)], ways_out=[way_out])
+    if recorded_merges:
+        way_out = f"Blobs whose rows were: {', '.join(dict.fromkeys(merge.blob for merge in recorded_merges[:8]))}."
+    message = f"No rows in a gradient of {shorten(str(blob))} were merged."
+    raise CursorError(message, kind="not_found", blobs=[str(blob)], ways_out=[way_out])
 
 
 def _row(contribution: Contribution, unknown: str) -> tuple[str, ...]:

@@ -120,8 +120,8 @@ class NetView:
 
     def readers(self, blob: Writing) -> list[Statement]:
         """The operators that read a version, forward ones first, each once."""
-        found = [one for one in dict.fromkeys(blob.readers) if one.role != "passed" and blob in one.inputs]
-        return sorted(found, key=lambda one: (one.role != "forward", one.number))
+        readers = [one for one in dict.fromkeys(blob.readers) if one.role != "passed" and blob in one.inputs]
+        return sorted(readers, key=lambda one: (one.role != "forward", one.number))
 
     def is_forward(self, blob: Writing) -> bool:
         """Whether a version belongs to the forward program."""
@@ -192,9 +192,9 @@ class NetView:
         run = self.run_with(blob)
         return None if run is None else self.recorded.runs[run].values.get(blob.key)
 
-    def computed(self, found: Sequence[Writing]) -> Writing:
+    def computed(self, writings: Sequence[Writing]) -> Writing:
         """The last of some versions of which there is an array, else the last."""
-        return next((one for one in reversed(found) if self.array(one) is not None), found[-1])
+        return next((one for one in reversed(writings) if self.array(one) is not None), writings[-1])
 
     def needed(self, blob: Writing) -> Array:
         """The array of a version; raises CursorError ``not_computed``."""
@@ -207,16 +207,16 @@ class NetView:
         """That a version, which was asked for by a word, was not computed, and why."""
         recording, named = self.recorded.recording, word or self.named(blob)
         obstacle, absent = recording.obstacle, recording.absent and recording.absent(word or str(blob))
-        said, ways_out = "it was not computed.", [FEED]
+        reason, ways_out = "it was not computed.", [FEED]
         if obstacle is not None:
-            said, ways_out = f"nothing was run. {obstacle.message}", list(obstacle.ways_out)
+            reason, ways_out = f"nothing was run. {obstacle.message}", list(obstacle.ways_out)
         elif self.recorded.is_saved and self.value(blob) is not None:
-            said, ways_out = "a saved trace keeps statistics, no arrays.", ["Record it again with gradviz.debug."]
+            reason, ways_out = "a saved trace keeps statistics, no arrays.", ["Record it again with gradviz.debug."]
         elif absent is not None:
-            said, ways_out = f"{absent[0]}.", [absent[1]]
+            reason, ways_out = f"{absent[0]}.", [absent[1]]
         elif isinstance(self.recorded.events[-1], Failed):
-            said, ways_out = "it stopped before that was computed.", [STOPPED]
-        message = f"There is no value of {shorten(named)}: {said}"
+            reason, ways_out = "it stopped before that was computed.", [STOPPED]
+        message = f"There is no value of {shorten(named)}: {reason}"
         return CursorError(message, kind="not_computed", blobs=[named], ways_out=ways_out)
 
     def runs_of(self, statement: Statement) -> list[int]:
@@ -273,8 +273,8 @@ class NetView:
             raise unknown("blob", repr(word), (), [FORMS])
         views, word = self.meant_in(word)
         for view in views:
-            if found := view.meant(word):
-                return view, found
+            if writings := view.meant(word):
+                return view, writings
         versions = [str(one) for view in views for one in view.writings(word.rpartition("@")[0])]
         raise unknown("blob", word, versions or [name for view in views for name in view.names()], [FORMS])
 
@@ -294,8 +294,8 @@ class NetView:
         if not name or not number.isdigit() or self.net.writings.get(word):
             return self.writings(word)
         version = int(number)
-        found = self.net.called(name, version, self.position)
-        return [found] if found else [one for one in self.writings(name) if one.version == version]
+        writing = self.net.called(name, version, self.position)
+        return [writing] if writing else [one for one in self.writings(name) if one.version == version]
 
 
 def text_of(statement: Statement, position: int | None = None) -> str:
@@ -325,8 +325,8 @@ def placed(statement: Statement) -> str:
 
 def by_name(blobs: Iterable[str]) -> dict[str, list[int]]:
     """Versions by their names, in the order in which these come first; the numbers of each rise."""
-    found: dict[str, set[int]] = defaultdict(set)
+    versions: dict[str, set[int]] = defaultdict(set)
     for blob in blobs:
         name, _, version = blob.rpartition("@")
-        found[name].add(int(version))
-    return {name: sorted(versions) for name, versions in found.items()}
+        versions[name].add(int(version))
+    return {name: sorted(numbers) for name, numbers in versions.items()}

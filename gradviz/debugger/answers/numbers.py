@@ -44,8 +44,8 @@ class NumbersView(Answer, frozen=True):
 
 def answer(here: NetView, word: str, row: int, column: int) -> NumbersView:
     """The page that begins at an element; raises CursorError ``not_found``, ``not_computed``, ``bad_argument``."""
-    view, found = here.find(word)
-    blob = view.computed(found)
+    view, writings = here.find(word)
+    blob = view.computed(writings)
     array = view.needed(blob)
     if isinstance(array, ScopeStack):
         raise no_numbers(blob)

@@ -141,13 +141,13 @@ class PathsView(Answer, frozen=True):
         yield Paragraph(self._reach())
 
     def _foot(self) -> str:
-        said = f"all paths together: norm {digits(self.norm)}"
+        words = f"all paths together: norm {digits(self.norm)}"
         if self.difference is None:
-            return said
+            return words
         if self._is_changed:
             by = f"differs by up to {digits(self.difference)}"
-            return f"{said}; the recorded gradient {by}: a hook, or the like, has changed what flows"
-        return f"{said}; that is the recorded gradient, within {digits(self.difference)}"
+            return f"{words}; the recorded gradient {by}: a hook, or the like, has changed what flows"
+        return f"{words}; that is the recorded gradient, within {digits(self.difference)}"
 
     @property
     def _is_changed(self) -> bool:
@@ -164,26 +164,26 @@ class PathsView(Answer, frozen=True):
         carried = sum(shares) if len(shares) == len(self.paths) else None
         left = self.count - len(self.paths)
         is_one = left == 1
-        said = "The other path" if is_one else f"The other {left:,} paths"
+        sentence = "The other path" if is_one else f"The other {left:,} paths"
         if carried is not None:
             part = percent(1 - carried)
-            said += f" carries {part} of it" if is_one else f" carry {part} of it together"
+            sentence += f" carries {part} of it" if is_one else f" carry {part} of it together"
         if self.is_proven and carried is None:
-            return f"{said} {'is' if is_one else 'are'} not greater."
+            return f"{sentence} {'is' if is_one else 'are'} not greater."
         if self.is_proven:
-            return f"{said}; {'its norm is not greater' if is_one else 'none of them has a greater norm'}."
+            return f"{sentence}; {'its norm is not greater' if is_one else 'none of them has a greater norm'}."
         if carried is None:
-            said += " was not followed" if is_one else " were not all followed"
-        return f"{said}. Not all were followed: it is not proven that these are the greatest."
+            sentence += " was not followed" if is_one else " were not all followed"
+        return f"{sentence}. Not all were followed: it is not proven that these are the greatest."
 
     def _all(self) -> str:
         """That there are no other paths, and what comes of these."""
-        said = "This is the only one" if self.count == 1 else "These are all"
+        sentence = "This is the only one" if self.count == 1 else "These are all"
         if self._is_changed:
-            return said
+            return sentence
         if not self.is_whole:
-            return f"{said} from there; the gradient of {self.x} may have other parts"
-        return f"{said}; {'what flows along it is' if self.count == 1 else 'their parts add up to'} the gradient"
+            return f"{sentence} from there; the gradient of {self.x} may have other parts"
+        return f"{sentence}; {'what flows along it is' if self.count == 1 else 'their parts add up to'} the gradient"
 
 
 def answer(here: NetView, y: str | None, x: str, k: int, pace: Pace) -> PathsView:
@@ -272,8 +272,8 @@ def _path(view: NetView, part: Part, total: Vector | None) -> Path:
     blobs = [*(str(forward[hop.operator].inputs[hop.slot]) for hop in hops), str(part.start)]
     length = share = cosine = None
     if part.array is not None and total is not None:
-        found = compare([moved(part.array, CPU)], total)[:3]
-        length, share, cosine = (None if one is None else number(one) for (one,) in found)
+        columns = compare([moved(part.array, CPU)], total)[:3]
+        length, share, cosine = (None if one is None else number(one) for (one,) in columns)
     steps = blobs[:1]
     for hop, after in zip(hops, blobs[1:], strict=True):
         inputs = forward[hop.operator].inputs
@@ -390,7 +390,7 @@ class Paths:
         that is left aside carries no more than its norm so far times the greatest singular values of the Jacobians
         still to come; where these are cheap to compute, the greatest paths can be proven to be so all the same.
         """
-        kept = self._kept(most)
+        limit = self._limit(most)
         waiting: dict[Writing, list[Part]] = defaultdict(list)
         for blob in self._starts:
             if blob in self._counts:
@@ -401,12 +401,12 @@ class Paths:
             self._pace.reached(None, place, len(self._passed))
             for output in outputs:
                 parts = sorted(waiting.pop(statement.outputs[output], ()), key=lambda part: part.rank)
-                aside += [(statement.outputs[output], part.norm) for part in parts[kept : kept + 1]]
-                for part in parts[:kept]:
+                aside += [(statement.outputs[output], part.norm) for part in parts[limit : limit + 1]]
+                for part in parts[:limit]:
                     for slot, onward in self._followed(part, statement.number, output, inputs):
                         waiting[statement.inputs[slot]].append(onward)
-        found = sorted(waiting[self._x], key=lambda part: part.rank)
-        return found[:most], not aside or self._is_proven(found[:most], aside)
+        paths = sorted(waiting[self._x], key=lambda part: part.rank)[:most]
+        return paths, not aside or self._is_proven(paths, aside)
 
     def _outputs(self) -> list[tuple[Statement, int]]:
         return [(statement, slot) for statement, outputs, _ in self._passed for slot in outputs]
@@ -420,7 +420,7 @@ class Paths:
         assert parts is not None
         return parts
 
-    def _kept(self, most: int) -> int:
+    def _limit(self, most: int) -> int:
         """How many parts may be followed on from each blob."""
         gradients = [self._arriving(*place)[-1] for place in self._outputs()]
         sizes = [value.size for blob in gradients if (value := self._view.value(blob)) is not None]
@@ -433,12 +433,12 @@ class Paths:
             array = reached[slot] if reached else None
             yield slot, Part(part.start, (*part.hops, Hop(index, slot)), array, _norm(array))
 
-    def _is_proven(self, found: list[Part], aside: list[tuple[Writing, float]]) -> bool:
-        """Whether no path that was left aside can carry more than the least of those found."""
-        if any(part.array is None for part in found):
+    def _is_proven(self, paths: list[Part], aside: list[tuple[Writing, float]]) -> bool:
+        """Whether no path that was left aside can carry more than the least of `paths`."""
+        if any(part.array is None for part in paths):
             return True  # by length alone, which never falls
         gains = self._gains()
-        return gains is not None and all(norm * gains[blob] <= found[-1].norm for blob, norm in aside)
+        return gains is not None and all(norm * gains[blob] <= paths[-1].norm for blob, norm in aside)
 
     def _gains(self) -> dict[Writing, float] | None:
         """For each blob the most by which a path from there to x can multiply a norm.
@@ -467,7 +467,7 @@ class Paths:
             for slot in inputs:
                 array = reached[slot]
                 rows[slot].append(np.zeros(0) if array is None else as_vector(moved(array, CPU)))
-        return {slot: _greatest_singular_value(np.array(found)) for slot, found in rows.items()}
+        return {slot: _greatest_singular_value(np.array(arrays)) for slot, arrays in rows.items()}
 
 
 def _greatest_singular_value(matrix: Array) -> float:

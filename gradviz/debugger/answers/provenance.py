@@ -96,8 +96,7 @@ class ProvenanceView(Answer, frozen=True):
 
     def blocks(self) -> Iterator[Block]:
         if self.what is None or self.born is None:
-            said = _NOTHING[self.asked]
-            yield Paragraph(f"{said} {self.blob}.", is_title=True)
+            yield Paragraph(f"{_NOTHING[self.asked]} {self.blob}.", is_title=True)
             return
         yield Paragraph(f"{self._fault()} {self._birth()}", is_title=True)
         if self.cause:
@@ -153,8 +152,8 @@ def answer(here: NetView, word: str, what: str | None, factor: float) -> Provena
         raise bad_argument("what", what, f"one of {', '.join(NAMES)}, or None for whatever is wrong")
     if isinstance(factor, bool) or not isinstance(factor, int | float) or not factor > 1:
         raise bad_argument("factor", factor, "a number above 1: by how much a norm must have grown")
-    view, found = here.find(word)
-    blob = next((one for one in reversed(found) if view.value(one) is not None), found[-1])
+    view, writings = here.find(word)
+    blob = next((one for one in reversed(writings) if view.value(one) is not None), writings[-1])
     value = view.value(blob)
     if value is None:
         raise view.no_value(blob)
@@ -383,8 +382,8 @@ def _around(view: NetView, run: int, blob: Writing) -> Producer | None:
     around = next(reversed(list(view.around()))) if begun.around is None else view.of(begun.around)
     statement = view.recorded.recording.operator(begun.around, begun.operator)
     name = take_apart(statement.op, 0).outer.get(blob.name) if statement.op.type == "Do" else blob.name
-    found = next((one for one in statement.inputs if one.name == name), None)
-    return None if found is None else producer_of(around, found)
+    outer = next((one for one in statement.inputs if one.name == name), None)
+    return None if outer is None else producer_of(around, outer)
 
 
 def _inside(view: NetView, statement: Statement, blob: Writing) -> Producer | None:

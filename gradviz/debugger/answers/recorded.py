@@ -69,9 +69,9 @@ class Recorded:
         if run.around is not None and around is None:
             return None
         iteration = None if run.iteration is None else self.recording.rounds[number] - 1 - run.iteration
-        found = self.runs_in(around, run.net.path, is_backward=not run.is_backward)
+        runs = self.runs_in(around, run.net.path, is_backward=not run.is_backward)
         at = iteration or 0
-        return found[at] if at < len(found) else None
+        return runs[at] if at < len(runs) else None
 
     def norm(self, run: int | None, key: Key) -> float | None:
         """The norm of a version, of which no more is measured; None: it was not computed, or holds no numbers."""
@@ -97,8 +97,8 @@ class Recorded:
         array = self.identity(run, key)
         if array is None:
             return None
-        found = self._forward_makers.get(array)
-        return self._backward_makers.get(array) if found is None and self.runs.half_of(run).is_backward else found
+        maker = self._forward_makers.get(array)
+        return self._backward_makers.get(array) if maker is None and self.runs.half_of(run).is_backward else maker
 
     @cached_property
     def _forward_makers(self) -> dict[int, Maker]:

@@ -456,7 +456,7 @@ def cancelling(view: NetView, blob: Writing) -> float:
 def _moved_by_coins(view: NetView, blob: Writing) -> Array:
     """What becomes of the gradient of a version where all on the way to it are moved."""
     run, coins = backward_run(view), np.random.default_rng(COINS)
-    found: dict[Writing, Array] = {blob: np.zeros(())}
+    moves: dict[Writing, Array] = {blob: np.zeros(())}
     behind = _behind(view, blob)
     for statement in reversed(view.net.forward):
         if behind.isdisjoint(statement.inputs):
@@ -466,21 +466,21 @@ def _moved_by_coins(view: NetView, blob: Writing) -> Array:
             if parts is not None:
                 output = statement.outputs[slot]
                 gradient = array_of(view, output, parts)
-                change = found.get(output, 0.0) + coins.choice((-1.0, 1.0), gradient.shape) * as_double(gradient)
+                change = moves.get(output, 0.0) + coins.choice((-1.0, 1.0), gradient.shape) * as_double(gradient)
                 given[slot] = moved(change.astype(gradient.dtype), device_of(gradient))
         for read, reached in zip(statement.inputs, run(statement.number, given) if given else (), strict=False):
             if reached is not None and read in behind:
-                found[read] = found.get(read, 0.0) + as_double(reached)
-    return found[blob]
+                moves[read] = moves.get(read, 0.0) + as_double(reached)
+    return moves[blob]
 
 
 def _behind(view: NetView, blob: Writing) -> set[Writing]:
     """A version, and those that are computed from it."""
-    found = {blob}
+    behind = {blob}
     for statement in view.net.forward:
-        if not found.isdisjoint(statement.inputs):
-            found.update(statement.outputs)
-    return found
+        if not behind.isdisjoint(statement.inputs):
+            behind.update(statement.outputs)
+    return behind
 
 
 def _largest(array: Array) -> float:

@@ -282,16 +282,16 @@ def _uses(view: NetView, blob: Writing, count: int, position: int) -> list[int]:
 
 def _arrived(view: NetView, blob: Writing, position: int) -> list[Contribution]:
     """The gradients of a version that have arrived, as they are called at a position."""
-    found: list[Contribution] = []
+    contributions: list[Contribution] = []
     for at in blob.arrivals[: bisect_right(blob.arrivals, position)]:
         event = view.recorded.events[at - 1]
         if isinstance(event, Seeded | GeneratorAdded):
             is_given = isinstance(event, Seeded) and event.operator is None
             if not (is_given and _is_unused(view, blob)):
-                found.append(arrival(event))
-        elif isinstance(event, Accumulated) and len(found) == len(event.contributions) > 1:
-            found = [*event.contributions]
-    return found
+                contributions.append(arrival(event))
+        elif isinstance(event, Accumulated) and len(contributions) == len(event.contributions) > 1:
+            contributions = [*event.contributions]
+    return contributions
 
 
 def _gradients(net: NetText, events: Iterable[Event]) -> dict[str, Gradient]:

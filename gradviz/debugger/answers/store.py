@@ -53,9 +53,9 @@ class StoreView(Answer, frozen=True):
     def _title(self) -> str:
         if self.budget is None:
             return "Every value is kept in memory: no budget was given."
-        said = f"The budget is {written(self.budget)}, of which {written(self.kept.bytes)} are in use"
+        sentence = f"The budget is {written(self.budget)}, of which {written(self.kept.bytes)} are in use"
         over = self.kept.bytes > self.budget
-        return f"{said}. That is more than it: the rest cannot be written." if over else f"{said}."
+        return f"{sentence}. That is more than it: the rest cannot be written." if over else f"{sentence}."
 
 
 def answer(recording: Recording | None) -> StoreView:

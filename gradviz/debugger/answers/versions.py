@@ -93,17 +93,17 @@ class VersionsView(Answer, frozen=True):
         ]
         if lost:
             yield Bullets(lost)
-        kept = [one.blob for one in self.versions if one.is_kept]
-        if kept:
-            yield Bullets([f"{one} is overwritten, and the workspace keeps it for the backward pass." for one in kept])
+        blobs = [one.blob for one in self.versions if one.is_kept]
+        if blobs:
+            yield Bullets([f"{one} is overwritten, and the workspace keeps it for the backward pass." for one in blobs])
         if not any(one.is_current for one in self.versions):
             yield Paragraph("None of them is there yet.")
 
 
 def answer(here: NetView, word: str) -> VersionsView:
     """The versions of the blob that `word` means; raises CursorError ``not_found``."""
-    view, found = here.find(word)
-    name = found[0].name
+    view, writings = here.find(word)
+    name = writings[0].name
     blobs, (lost, wanting) = view.writings(name), _lost(view)
     has_stopped = view.position == len(view.recorded.events)
     first_run = view.recorded.text.first_run

@@ -161,10 +161,10 @@ def _proof(view: NetView, blob: Writing) -> WhyNoneView:
         if failure is None:
             return WhyNoneView(named, "not yet", position, [], [])
         return WhyNoneView(named, "stopped", position, [], [], failure.message, tuple(failure.ways_out))
-    found = list(cuts(view, blob))
-    rules = [applied(view, cut.index) for cut in found if cut.index is not None]
+    every_cut = list(cuts(view, blob))
+    rules = [applied(view, cut.index) for cut in every_cut if cut.index is not None]
     is_unwanted = any(rule is not None and rule.unwanted for rule in rules)
-    return WhyNoneView(named, "none", position, [], found, UNWANTED if is_unwanted else "")
+    return WhyNoneView(named, "none", position, [], every_cut, UNWANTED if is_unwanted else "")
 
 
 def _without_value(view: NetView, one: Sent) -> str:
@@ -317,30 +317,30 @@ class Asked(NamedTuple):
     """What a word in the question means.
 
     Attributes:
-        view: where it was found.
+        view: of the net that the blob is in.
         blob: the blob asked about; of a gradient the blob whose gradient it is.
-        said: what the word itself stands for, if it is the name of a gradient or could be one; else empty.
+        meaning: what the word itself stands for, if it is the name of a gradient or could be one; else empty.
     """
 
     view: NetView
     blob: Writing
-    said: str
+    meaning: str
 
 
 def _asked(here: NetView, word: str) -> Asked:
     """What `word` means, as in `NetView.find`; raises CursorError ``not_found``."""
     try:
-        view, found = here.find(word)
+        view, writings = here.find(word)
     except CursorError:
         match = _OF_GRADIENT.fullmatch(word) if isinstance(word, str) else None
         if match is not None:
             with suppress(CursorError):
-                view, found = here.find(match["blob"])
-                return Asked(view, meant(found), _of_none(view, meant(found), word))
+                view, writings = here.find(match["blob"])
+                return Asked(view, meant(writings), _of_none(view, meant(writings), word))
         raise
-    if any(map(view.is_forward, found)):
-        return Asked(view, meant(found), "")
-    return _of_gradient(view, found) or _of_grad(view, found[-1]) or _on_the_way(view, found)
+    if any(map(view.is_forward, writings)):
+        return Asked(view, meant(writings), "")
+    return _of_gradient(view, writings) or _of_grad(view, writings[-1]) or _on_the_way(view, writings)
 
 
 def _of_none(view: NetView, blob: Writing, word: str) -> str:
@@ -353,11 +353,11 @@ def _of_none(view: NetView, blob: Writing, word: str) -> str:
     return f"There is no {word}: the gradient of {view.named(blob)} is {values}{rows}."
 
 
-def _of_gradient(view: NetView, found: Sequence[Writing]) -> Asked | None:
+def _of_gradient(view: NetView, writings: Sequence[Writing]) -> Asked | None:
     """A gradient that the pass has brought: the last of several, of the blob that it was made for."""
     ys = [view.net.version(*key) for key in view.net.ys]
-    keys = [one.key for one in found]
-    of = [one.statement.of for one in found if one.statement is not None and one.statement.of is not None]
+    keys = [one.key for one in writings]
+    of = [one.statement.of for one in writings if one.statement is not None and one.statement.of is not None]
     through = [view.net.forward[index] for index in of]
     blobs = dict.fromkeys([*ys, *(blob for one in through for blob in (*one.inputs, *one.outputs))])
     brought = [
@@ -370,8 +370,8 @@ def _of_gradient(view: NetView, found: Sequence[Writing]) -> Asked | None:
     if not brought:
         return None
     *_, part, blob, one = max(brought, key=lambda row: row[:4])
-    said = f"{view.named(part)} {_place(view, part, blob, one)} {view.named(blob)}"
-    return Asked(view, blob, f"{said}{_written(view, part.statement, one)}")
+    meaning = f"{view.named(part)} {_place(view, part, blob, one)} {view.named(blob)}"
+    return Asked(view, blob, f"{meaning}{_written(view, part.statement, one)}")
 
 
 def _is_whole(view: NetView, part: Writing, blob: Writing) -> bool:
@@ -407,15 +407,17 @@ def _of_grad(view: NetView, blob: Writing) -> Asked | None:
     return Asked(view, meant(view.find(x)[1]), f"{blob} {_IN_GRAD[grads[-1].how].format(x)}.")
 
 
-def _on_the_way(view: NetView, found: Sequence[Writing]) -> Asked:
+def _on_the_way(view: NetView, writings: Sequence[Writing]) -> Asked:
     """What the backward pass makes for its own use."""
-    blob = found[-1]
+    blob = writings[-1]
     if blob.statement is None:
         return Asked(view, blob, "")
     if blob.statement.role == "duplicate":
         return _duplicate(view, blob, blob.statement)
-    said = f"{view.named(blob)} is the gradient of no blob: {name_of(blob.statement)} makes it for the backward pass."
-    return Asked(view, blob, said)
+    meaning = (
+        f"{view.named(blob)} is the gradient of no blob: {name_of(blob.statement)} makes it for the backward pass."
+    )
+    return Asked(view, blob, meaning)
 
 
 def _duplicate(view: NetView, copy: Writing, copying: Statement) -> Asked:
@@ -424,8 +426,8 @@ def _duplicate(view: NetView, copy: Writing, copying: Statement) -> Asked:
     owner = view.net.forward[copying.of or 0]
     output = next(one for one in owner.outputs if copy.name.startswith(f"{one.name}_{gradient.name}{DUPLICATE}"))
     arrives = "is a blob of" if gradient in {*owner.inputs, *owner.outputs} else "arrives at several blobs of"
-    said = (
+    meaning = (
         f"{view.named(copy)} is the gradient of {view.named(output)}, a copy of {view.named(gradient)}: that {arrives} "
         f"{name_of(owner)}, and in its backward net each output needs a gradient of its own."
     )
-    return Asked(view, output, said)
+    return Asked(view, output, meaning)

@@ -107,8 +107,8 @@ def columns(arrays: Iterable[Array], *, are_short: bool = False) -> Columns:
             tables.append(_moments_table(alike))
     count = sum(map(len, places))
     kind, table = np.zeros(count, np.int64), np.zeros((len(MOMENTS) + 1, count))
-    for one, (some, found) in enumerate(zip(places, tables, strict=True)):
-        kind[some], table[:, some] = one, found
+    for one, (some, numbers_of_kind) in enumerate(zip(places, tables, strict=True)):
+        kind[some], table[:, some] = one, numbers_of_kind
     numbers = dict(zip(MOMENTS, table, strict=False))
     has_elements = np.array([one.size > 0 for one in kinds], bool)[kind]
     return Columns(kinds, kind, numbers, has_elements, table[-1] > 0, are_short)
@@ -123,8 +123,9 @@ def _moments_table(arrays: Sequence[Array]) -> np.ndarray[Any, Any]:
     if not first.size:
         return np.zeros((len(MOMENTS) + 1, len(arrays)))
     with current(device_of(first)):
-        found = moments(absolute(_stacked(arrays)).reshape(len(arrays), first.size), _precision(first.dtype))
-        table = moved(np.stack([*found[:5], found.nan, found.inf, found.zero, found.subnormal, found.finite]), CPU)
+        statistics = moments(absolute(_stacked(arrays)).reshape(len(arrays), first.size), _precision(first.dtype))
+        counts = statistics.nan, statistics.inf, statistics.zero, statistics.subnormal, statistics.finite
+        table = moved(np.stack([*statistics[:5], *counts]), CPU)
     return np.asarray(table)
 
 

@@ -133,11 +133,11 @@ def _against(parts: Sequence[Array], total: Vector) -> Array:
     table = _as_real(np.concatenate([one.reshape(-1) for one in parts]).reshape(len(parts), parts[0].size))
     with np.errstate(all="ignore"):
         measured = np.stack([_products(table, table), _products(table, total.numbers)])
-        found = np.concatenate([moved(measured, CPU), np.zeros((1, len(parts)))])
-        for place in np.flatnonzero(~((found[0] > LEAST_SQUARE) & (found[0] < math.inf))).tolist():
+        of_parts = np.concatenate([moved(measured, CPU), np.zeros((1, len(parts)))])
+        for place in np.flatnonzero(~((of_parts[0] > LEAST_SQUARE) & (of_parts[0] < math.inf))).tolist():
             numbers, exponent, square = vector(parts[place])
-            found[:, place] = square, float(numbers @ total.numbers), exponent
-    return found
+            of_parts[:, place] = square, float(numbers @ total.numbers), exponent
+    return of_parts
 
 
 def _products(table: Array, other: Array) -> Array:

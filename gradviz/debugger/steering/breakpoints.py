@@ -44,8 +44,8 @@ class Message:
 def _parts(text: str, finder: Finder) -> list[str | Node]:
     """The text between the expressions, and these."""
     parts: list[str | Node] = []
-    for found in _PART.finditer(text):
-        at, part = found.start(), found.group()
+    for match in _PART.finditer(text):
+        at, part = match.start(), match.group()
         if part in ("{{", "}}"):
             parts.append(part[0])
         elif part == "{":
@@ -53,7 +53,7 @@ def _parts(text: str, finder: Finder) -> list[str | Node]:
         elif part == "}":
             raise ConditionError(text, at, "this brace closes nothing", ways_out=["Write a brace twice to show one."])
         else:
-            parts.append(finder.inside(text, at + 1, found.end() - 1) if part[0] == "{" else part)
+            parts.append(finder.inside(text, at + 1, match.end() - 1) if part[0] == "{" else part)
     return parts
 
 
@@ -110,8 +110,8 @@ class Breakpoint:
     @cached_property
     def hits(self) -> tuple[int, ...]:
         """Every position of the recording at which it stops, or logs, while it is enabled."""
-        found = () if self._occurrences is None else self._occurrences.positions
-        return tuple(found)[self.entry.ignore :][self.entry.every - 1 :: self.entry.every]
+        positions = () if self._occurrences is None else self._occurrences.positions
+        return tuple(positions)[self.entry.ignore :][self.entry.every - 1 :: self.entry.every]
 
     def text_at(self, position: int) -> str:
         """What its condition asks about, as it is at a hit; empty where it has none."""

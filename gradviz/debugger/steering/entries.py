@@ -19,19 +19,19 @@ class Entries:
     """Values in an order of their own, with a column for each field that is asked for.
 
     Args:
-        found: values; None: not computed.
+        values: in that order; None: not computed.
         runs: of each the run of a nested net that it is in, whose numbers are short; else `NOWHERE`.
     """
 
-    def __init__(self, found: Sequence[RecordedValue | None], runs: Indices) -> None:
-        self._found = found
+    def __init__(self, values: Sequence[RecordedValue | None], runs: Indices) -> None:
+        self._values = values
         self._runs = runs
-        self.has_value = np.array([one is not None for one in found], bool)
+        self.has_value = np.array([one is not None for one in values], bool)
         self._columns: dict[str, Column] = {}
 
     def value(self, place: int) -> Value:
         """The statistics of one that was computed."""
-        entry = self._found[place]
+        entry = self._values[place]
         assert entry is not None
         return entry if isinstance(entry, Value) else measure(entry, is_short=bool(self._runs[place] != NOWHERE))
 
@@ -42,12 +42,12 @@ class Entries:
         return self._columns[attribute]
 
     def _column(self, attribute: str) -> Column:
-        if isinstance(next((one for one in self._found if one is not None), None), Value):
-            return column_of(field(one, attribute) if isinstance(one, Value) else None for one in self._found)
+        if isinstance(next((one for one in self._values if one is not None), None), Value):
+            return column_of(field(one, attribute) if isinstance(one, Value) else None for one in self._values)
         if attribute in ("shape", "dtype", "device", "size"):
             kinds, kind = self._kinds
             return column_of([field(one, attribute) for one in kinds]).take(kind)
-        column = Column(np.full(len(self._found), np.nan), np.zeros(len(self._found), bool))
+        column = Column(np.full(len(self._values), np.nan), np.zeros(len(self._values), bool))
         for places, which, measured in self._measured:
             column.values[places] = measured.of(attribute)[which]
             column.has_value[places] = measured.has(attribute)[which]
@@ -57,7 +57,7 @@ class Entries:
 
     @cached_property
     def _stacks(self) -> list[int]:
-        return [place for place, one in enumerate(self._found) if type(one) is ScopeStack]
+        return [place for place, one in enumerate(self._values) if type(one) is ScopeStack]
 
     @cached_property
     def _measured(self) -> list[tuple[Indices, Indices, Columns]]:
@@ -69,7 +69,7 @@ class Entries:
         for are_short in (False, True):
             places = np.flatnonzero(is_array & ((self._runs != NOWHERE) == are_short))
             if len(places):
-                every = list(map(self._found.__getitem__, places.tolist()))
+                every = list(map(self._values.__getitem__, places.tolist()))
                 arrays = dict(zip(map(id, every), every, strict=True))
                 numbers = dict(zip(arrays, range(len(arrays)), strict=True))
                 which = np.fromiter(map(numbers.__getitem__, map(id, every)), np.int64, len(every))
@@ -80,12 +80,12 @@ class Entries:
     def _kinds(self) -> tuple[list[Value], Indices]:
         """What has one shape, dtype and device each, and of each value which; -1: not computed."""
         kinds: list[Value] = []
-        kind = np.full(len(self._found), -1)
+        kind = np.full(len(self._values), -1)
         for places, which, measured in self._measured:
             kind[places] = measured.kind[which] + len(kinds)
             kinds += measured.kinds
         for place in self._stacks:
-            stack = self._found[place]
+            stack = self._values[place]
             assert isinstance(stack, ScopeStack)
             kind[place] = len(kinds)
             kinds.append(of_stack(0, len(stack)))
@@ -94,8 +94,8 @@ class Entries:
 
 def field(value: Value, attribute: str) -> Result:
     """A field of a value as conditions have it; None: there is none."""
-    found = getattr(value, attribute)
+    result = getattr(value, attribute)
     if attribute == "shape":
-        return [float(extent) for extent in found]
+        return [float(extent) for extent in result]
     # NaN and the infinities are words in a document.
-    return float(found) if found is not None and FIELDS["blob"][attribute] == "number" else found
+    return float(result) if result is not None and FIELDS["blob"][attribute] == "number" else result

@@ -176,8 +176,8 @@ class Finder:
         """The occurrences of a target or a phrase; None: it is neither."""
         if _VERSION.fullmatch(word) and (written := self.targets.written(word)):
             return Occurrences(self.rows, written, None)
-        if (found := self.targets.find(word)) or word in KINDS:
-            return Occurrences(self.rows, found, None)
+        if (positions := self.targets.find(word)) or word in KINDS:
+            return Occurrences(self.rows, positions, None)
         return self._where(word, parse(PHRASES[word])) if word in PHRASES else None
 
     def inside(self, text: str, start: int, end: int) -> Node:

@@ -150,12 +150,12 @@ def other_clock(recording: Recording, subjects: Subjects, runs: Runs, position: 
     if isinstance(event, Accumulated):
         # The last line is the sum; the others were only renamed.
         about.reverse()
-    found = next((at for one in about if (at := runs.first(one)) is not None), None)
-    if found is None:
+    ran_at = next((at for one in about if (at := runs.first(one)) is not None), None)
+    if ran_at is None:
         raise CursorError(
             f"{about[0].op.type} was made at event {about[0].made} and never run.",
             kind="not_computed",
             blobs=list(map(str, about[0].outputs)),
             ways_out=[FEED],
         )
-    return found
+    return ran_at

@@ -187,7 +187,7 @@ class Marks(Placed):
         return Finder(rows, Targets(journal, rows), recent, earlier_matches)
 
     def go_on(self, before: Self) -> None:
-        """What was found in a recording that this one goes on with is looked for only in what came since."""
+        """The matches in a recording that this one goes on with are taken over: only what came since is searched."""
         since, matches = len(before), before._finder.matches
         assert self._recording is not None
         if self._recording.text is before._journal.text:
@@ -277,13 +277,13 @@ class Marks(Placed):
 
     def continue_(self) -> Event | None:
         """Move forward to the next breakpoint, else to the end; `stopped` says why."""
-        found = (after(one.hits, self._position) for one in self._stopping)
-        return self.move_to(min((at for at in found if at is not None), default=len(self)))
+        stops = (after(one.hits, self._position) for one in self._stopping)
+        return self.move_to(min((at for at in stops if at is not None), default=len(self)))
 
     def reverse_continue(self) -> Event | None:
         """Move back to the last breakpoint before this position, else to the start; `stopped` says why."""
-        found = (before(one.hits, self._position) for one in self._stopping)
-        return self.move_to(max((at for at in found if at is not None), default=0))
+        stops = (before(one.hits, self._position) for one in self._stopping)
+        return self.move_to(max((at for at in stops if at is not None), default=0))
 
     @property
     def _stopping(self) -> Iterator[Breakpoint]:
@@ -366,14 +366,14 @@ class Marks(Placed):
                 raise CursorError(f"There is no position {target}.", kind="not_found", ways_out=ways_out)
             return self.move_to(target)
         try:
-            found = self.nearest(target, is_back=is_back)
+            position = self.nearest(target, is_back=is_back)
         except ConditionError as error:
             if any(sign in target for sign in "<>="):
                 raise
-            raise self._not_found(target, is_back=is_back) from error
-        if found is None:
-            raise self._not_found(target, is_back=is_back)
-        return self.move_to(found)
+            raise self._no_event(target, is_back=is_back) from error
+        if position is None:
+            raise self._no_event(target, is_back=is_back)
+        return self.move_to(position)
 
     @consistent
     def nearest(self, target: str, *, is_back: bool = False) -> int | None:
@@ -383,8 +383,8 @@ class Marks(Placed):
             ConditionError: nothing is called so.
         """
         beside = before if is_back else after
-        found = beside(self._finder.targets.find(target), self._position)
-        return found or beside(self._finder.find(target).positions, self._position)
+        position = beside(self._finder.targets.find(target), self._position)
+        return position or beside(self._finder.find(target).positions, self._position)
 
     @consistent
     def other_clock(self) -> Event | None:
@@ -395,7 +395,7 @@ class Marks(Placed):
         """
         return self.move_to(other_clock(self._journal, self._subjects, self._runs, self._position))
 
-    def _not_found(self, text: str, *, is_back: bool) -> CursorError:
+    def _no_event(self, text: str, *, is_back: bool) -> CursorError:
         targets = self._finder.targets
         ways_out = ["Targets: an operator (#3) or type (FC), a blob (x) or version (x@1), an event (Accumulated)."]
         if targets.find(text):

@@ -146,8 +146,8 @@ class Rows:
     @cached_property
     def _gradients_written(self) -> list[tuple[int, str]]:
         """The rows of a written ``grad`` and their blobs."""
-        found = zip(self._first[self._of(GradWritten)].tolist(), self._of_kind(GradWritten), strict=True)
-        return [(row, one.after) for row, one in found if one.after]
+        pairs = zip(self._first[self._of(GradWritten)].tolist(), self._of_kind(GradWritten), strict=True)
+        return [(row, one.after) for row, one in pairs if one.after]
 
     @cached_property
     def _entries(self) -> tuple[Indices, Entries]:
@@ -158,8 +158,8 @@ class Rows:
         which = np.append(which, np.arange(len(numbers), len(keys)))
         rows = np.append(ran_, np.array([row for row, _ in given], np.int64))
         frames = np.append(self._frames_of(ran_), np.full(len(given), NOWHERE))
-        found, order = self._values.each(frames, which, keys), np.argsort(rows, kind="stable")
-        return rows[order], Entries([found[place] for place in order.tolist()], frames[order])
+        values, order = self._values.each(frames, which, keys), np.argsort(rows, kind="stable")
+        return rows[order], Entries([values[place] for place in order.tolist()], frames[order])
 
     @consistent
     def odd(self, count: str) -> Indices:
@@ -174,8 +174,8 @@ class Rows:
         """Whether anything is called so, or was: a blob, or a version of one."""
         name, _, version = blob.rpartition("@") if bare(blob) != blob else (blob, "", "")
         for net in self.runs.nets:
-            found = net.every(name)
-            if found if not version else version in found:
+            numbers = net.every(name)
+            if numbers if not version else version in numbers:
                 return True
         versions = (f"{key[0]}@{key[1]}" for key in self._values.keys(None) if key[0] == name)
         if any(blob in (one, name) for one in versions):
@@ -207,16 +207,16 @@ class Rows:
         rows = np.flatnonzero(is_meant[self._numbers])
         names = [str(self._outputs[number]) for number in self._numbers[rows].tolist()]
         given = [(row, one) for row, one in self._gradients_written if blob in (one, bare(one))]
-        found = [
+        computed = [
             *((0, one, NOWHERE) for one in self._fed(blob)),
             *zip(self.positions[rows].tolist(), names, self._frames_of(rows).tolist(), strict=True),
             *((int(self.positions[row]), one, NOWHERE) for row, one in given),
         ]
-        frames = np.array([run for _, _, run in found], np.int64)
-        values = self._values.each(frames, np.arange(len(found)), [key_of(one) for _, one, _ in found])
-        order = sorted((at for at, one in enumerate(values) if one is not None), key=lambda at: found[at][0])
+        frames = np.array([run for _, _, run in computed], np.int64)
+        values = self._values.each(frames, np.arange(len(computed)), [key_of(one) for _, one, _ in computed])
+        order = sorted((at for at, one in enumerate(values) if one is not None), key=lambda at: computed[at][0])
         entries = Entries([values[at] for at in order], frames[order])
-        return Computed([found[at][0] for at in order], [found[at][1] for at in order], entries)
+        return Computed([computed[at][0] for at in order], [computed[at][1] for at in order], entries)
 
     def _fed(self, blob: str) -> list[str]:
         """The versions of a blob that have values around all nested nets and that nothing writes there."""
@@ -232,20 +232,20 @@ class Rows:
 
     def latest(self, blob: str, position: int) -> tuple[str, Value] | None:
         """The version and value of a blob that were computed last, by `position`; None: there is none."""
-        found = self.computed(blob)
-        at = bisect_right(found.positions, position) - 1
-        return None if at < 0 else (found.blobs[at], found.entries.value(at))
+        computed = self.computed(blob)
+        at = bisect_right(computed.positions, position) - 1
+        return None if at < 0 else (computed.blobs[at], computed.entries.value(at))
 
     def as_of(self, blob: str, attribute: str, positions: Indices) -> Column:
         """A field of what was computed last of a blob, by each of some positions."""
-        found = self.computed(blob)
-        if not found.positions:
+        computed = self.computed(blob)
+        if not computed.positions:
             return NOTHING
         if attribute in NAMING:
-            column = column_of(_naming(one, attribute) for one in found.blobs)
+            column = column_of(_naming(one, attribute) for one in computed.blobs)
         else:
-            column = found.entries.column(attribute)
-        return column.take(np.searchsorted(found.positions, positions, "right") - 1)
+            column = computed.entries.column(attribute)
+        return column.take(np.searchsorted(computed.positions, positions, "right") - 1)
 
     @consistent
     def column(self, thing: str, attribute: str, rows: Indices | None = None) -> Column:
@@ -274,8 +274,8 @@ class Rows:
         kinds[self._first[runs.passages]] = count + runs.alike
         others = np.flatnonzero(kinds == NOWHERE)
         kinds[others] = count + len(runs.passages) + others
-        found, first, each = np.unique(kinds[rows], return_index=True, return_inverse=True)
-        pairs = zip(found.tolist(), rows[first].tolist(), strict=True)
+        distinct, first, each = np.unique(kinds[rows], return_index=True, return_inverse=True)
+        pairs = zip(distinct.tolist(), rows[first].tolist(), strict=True)
         blobs = (str(self._outputs[kind]) if kind < count else self.blob(row) for kind, row in pairs)
         return column_of(_naming(blob, attribute) for blob in blobs).take(each)
 
@@ -285,15 +285,15 @@ class Rows:
 
     def _are_gradients(self, rows: Indices, column: Column) -> Mask:
         """Of each row in which a column has a value whether its event is about a gradient."""
-        found = np.zeros(len(rows), bool)
+        are_gradients = np.zeros(len(rows), bool)
         has_value = np.broadcast_to(column.has_value, len(rows))
         numbers = self._numbers[rows]
         is_gradient = np.array([one.role != "forward" for one in self.runs.statements for _ in one.outputs], bool)
-        found[numbers != NOWHERE] = is_gradient[numbers[numbers != NOWHERE]]
+        are_gradients[numbers != NOWHERE] = is_gradient[numbers[numbers != NOWHERE]]
         for place in np.flatnonzero(has_value & (numbers == NOWHERE)).tolist():
             number = int(self.events[rows[place]])
-            found[place] = self._subjects.is_gradient(self._events[number], number + 1, self.subject(number))
-        return found
+            are_gradients[place] = self._subjects.is_gradient(self._events[number], number + 1, self.subject(number))
+        return are_gradients
 
     def _of_events(self, thing: str, attribute: str) -> Column:
         """A field of each event, of its operator, or of what that reads."""
@@ -319,8 +319,8 @@ class Rows:
                 seconds = self._recording.ran_seconds
                 return _scattered(Column(seconds, ~np.isnan(seconds)), self._timeline.of(Ran), count)
         pairs = map(added, self._of_kind(Accumulated))
-        found = (sum(pair) if attribute == "n" else pair[attribute == "dense"] for pair in pairs)
-        return self._scattered(self._of(Accumulated), found)
+        counts = (sum(pair) if attribute == "n" else pair[attribute == "dense"] for pair in pairs)
+        return self._scattered(self._of(Accumulated), counts)
 
     def _of_kind(self, kind: type[Event]) -> Iterator[Any]:
         return map(self._events.__getitem__, self._of(kind).tolist())
@@ -387,8 +387,10 @@ class Rows:
             if subject.forward is not None:
                 forwards[number] = subject.forward
         operators[runs.events], operators[runs.passages] = runs.numbers, runs.around
-        found = (ran(one).forward for one in runs.statements)
-        forward = np.fromiter((NOWHERE if one is None else one for one in found), np.int64, len(runs.statements))
+        of_statements = (ran(one).forward for one in runs.statements)
+        forward = np.fromiter(
+            (NOWHERE if one is None else one for one in of_statements), np.int64, len(runs.statements)
+        )
         forwards[runs.events] = forward[runs.numbers]
         return operators, forwards
 
@@ -416,11 +418,11 @@ class Rows:
         begins = np.cumsum([0, *map(len, keys)])[runs.numbers]
         which = np.repeat(begins - np.cumsum(many) + many, many) + np.arange(len(at))
         entries = Entries(self._values.each(frames, which, list(chain.from_iterable(keys))), frames)
-        found, is_there = entries.column("device" if is_devices else attribute), entries.has_value
-        values, has_value = (np.broadcast_to(one, at.shape)[is_there] for one in (found.values, found.has_value))
+        column, is_there = entries.column("device" if is_devices else attribute), entries.has_value
+        values, has_value = (np.broadcast_to(one, at.shape)[is_there] for one in (column.values, column.has_value))
         at = at[is_there]
         if is_devices:
-            kinds = len(found.words or ()) or 1
+            kinds = len(column.words or ()) or 1
             pairs = np.unique(at * kinds + values.astype(np.int64))
             numbers, is_complete = np.bincount(pairs // kinds, minlength=count), np.ones(count, bool)
         else:
@@ -461,8 +463,8 @@ def _scattered(column: Column, places: Indices, count: int) -> Column:
 def _of_statement(statement: Statement, attribute: str) -> Result:
     """A field of an operator."""
     op = statement.op
-    found = {"type": op.type, "role": statement.role, "name": op.name, "device": str(op.device or "") or None}
-    return found[attribute]
+    fields = {"type": op.type, "role": statement.role, "name": op.name, "device": str(op.device or "") or None}
+    return fields[attribute]
 
 
 def _naming(blob: str, attribute: str) -> Result:

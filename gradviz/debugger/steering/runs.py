@@ -92,5 +92,5 @@ class Runs:
 
     def first(self, statement: Statement) -> int | None:
         """The position after an operator ran, in a nested net the first time; None: it never did."""
-        found = self.of([statement])
-        return int(self.events[found[0]]) + 1 if len(found) else None
+        places = self.of([statement])
+        return int(self.events[places[0]]) + 1 if len(places) else None

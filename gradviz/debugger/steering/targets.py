@@ -54,25 +54,25 @@ class Targets:
         self._timeline = recording.timeline
         self._runs = rows.runs
         self._rows = rows
-        self._found: dict[str, list[int]] = {}
+        self._positions: dict[str, list[int]] = {}
 
     @consistent
     def find(self, word: str) -> list[int]:
         """The positions after the events that a word names; none: it names nothing."""
-        if word not in self._found:
+        if word not in self._positions:
             near = Near(self._runs, word, self._forward.get(word, set()), self._given)
             ran_ = (one for one in near.statements if self._names(word, ran(one), one.net.path))
-            found = [
+            numbers = [
                 self._timeline.of(*[kind for kind in KINDS if kind.__name__ == word]),
                 np.array([number for number in self._candidates(near) if self._is_about(word, number)], np.int64),
                 self._runs.events[self._runs.of(ran_)],
                 self._odd(word),
                 *self._passages(word),
             ]
-            is_found = np.zeros(len(self._events) + 1, bool)
-            is_found[np.concatenate(found) + 1] = True
-            self._found[word] = np.flatnonzero(is_found).tolist()
-        return self._found[word]
+            is_named = np.zeros(len(self._events) + 1, bool)
+            is_named[np.concatenate(numbers) + 1] = True
+            self._positions[word] = np.flatnonzero(is_named).tolist()
+        return self._positions[word]
 
     @consistent
     def written(self, version: str) -> list[int]:
@@ -147,40 +147,40 @@ class Targets:
     def _of_halves(self) -> list[tuple[Subject, Subject]]:
         """What beginning and ending a run of each half of a nested net is about: that of the first run is of all."""
         begun, ended = self._passed
-        found = []
+        pairs = []
         for runs in self._recording.halves.values():
             begin, end = int(begun[runs[0]]), int(ended[runs[0]])
             is_left = isinstance(self._events[end], LeftSubnet)
             subjects = [self._rows.subject(number) for number in (begin, end)]
-            found.append((subjects[0], subjects[1] if is_left else Subject()))
-        return found
+            pairs.append((subjects[0], subjects[1] if is_left else Subject()))
+        return pairs
 
     @cached_property
     @consistent
     def words(self) -> set[str]:
         """Every word that finds an event."""
-        found = {KINDS[code].__name__ for code in np.unique(self._timeline.codes).tolist()}
-        found.update(word for word in ODDITIES if len(self._odd(word)))
-        found.update(self._forward)
+        words = {KINDS[code].__name__ for code in np.unique(self._timeline.codes).tolist()}
+        words.update(word for word in ODDITIES if len(self._odd(word)))
+        words.update(self._forward)
         has_run = np.bincount(self._runs.numbers, minlength=len(self._runs.statements)).tolist()
         for one, times in zip(self._runs.statements, has_run, strict=True):
             if times or self._has_come(one):
-                found.update(_words(ran(one)))
+                words.update(_words(ran(one)))
         sums = self._timeline.of(Accumulated).tolist()
         single = [number for number in sums if len(self._events[number].contributions) == 1]
         if len(single) < len(sums):
-            found.add("Σ")
+            words.add("Σ")
         for number in [*single, *self._timeline.of(Seeded).tolist(), *self._few.tolist()]:
             event = self._events[number]
-            found.update(_words(self._rows.subject(number)))
+            words.update(_words(self._rows.subject(number)))
             if isinstance(event, EnteredSubnet):
-                found.update(passage_words(entered(event), is_run=False))
+                words.update(passage_words(entered(event), is_run=False))
         for subjects in self._of_halves:
             for subject in subjects:
-                found.update(_words(subject))
+                words.update(_words(subject))
         for run in self._recording.runs:
-            found.update(passage_words(run.path, is_run=True))
-        return found
+            words.update(passage_words(run.path, is_run=True))
+        return words
 
     @property
     def _forward(self) -> Mapping[str, set[int]]:

@@ -67,14 +67,14 @@ class Watch:
     def _numbers(self, blob: str, positions: Indices) -> list[Result]:
         """A single number by itself, else the norm."""
         norm, size, most = (self._rows.as_of(blob, attribute, positions) for attribute in ("norm", "size", "max"))
-        found: list[Result] = []
+        numbers: list[Result] = []
         for place, position in enumerate(positions.tolist()):
             number = most.at(place) if size.at(place) == 1 else norm.at(place)
             if number is None and (latest := self._rows.latest(blob, position)) is not None and latest[1].size == 1:
                 # The preview is rounded, but alone says which of NaN and the infinities it is.
                 number = float(latest[1].preview[0][0]) if latest[1].preview else norm.at(place)
-            found.append(number)
-        return found
+            numbers.append(number)
+        return numbers
 
     @property
     def _blob(self) -> str | None:

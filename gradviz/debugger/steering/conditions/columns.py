@@ -66,13 +66,13 @@ class Source(Protocol):
 
 def column_of(results: Iterable[Result]) -> Column:
     """Results of one type as a column."""
-    found = list(results)
-    has_value = np.array([result is not None for result in found], bool)
-    if not any(isinstance(result, str | list) for result in found):
-        return Column(np.array([math.nan if result is None else result for result in found], np.float64), has_value)
+    every = list(results)
+    has_value = np.array([result is not None for result in every], bool)
+    if not any(isinstance(result, str | list) for result in every):
+        return Column(np.array([math.nan if result is None else result for result in every], np.float64), has_value)
     # A list has no hash, its text has.
     codes: dict[Any, int] = {}
-    keys = [tuple(result) if isinstance(result, list) else result for result in found]
+    keys = [tuple(result) if isinstance(result, list) else result for result in every]
     values = np.array([codes.setdefault(key, len(codes)) for key in keys], np.int64)
     return Column(values, has_value, [list(key) if isinstance(key, tuple) else key for key in codes])
 

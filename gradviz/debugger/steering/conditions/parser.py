@@ -99,16 +99,16 @@ def tokens(text: str, start: int = 0) -> list[Token]:
     """
     if len(text) > LONGEST:
         raise ConditionError(text[:LONGEST], LONGEST, f"a condition has at most {LONGEST} characters")
-    found = []
+    tokens = []
     at = start
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
             raise _no_token(text, at)
         if match.lastgroup != "space":
-            found.append(_token(str(match.lastgroup), match.group(), at))
+            tokens.append(_token(str(match.lastgroup), match.group(), at))
         at = match.end()
-    return [*found, Token("end", "", len(text))]
+    return [*tokens, Token("end", "", len(text))]
 
 
 def _token(kind: str, text: str, at: int) -> Token:
