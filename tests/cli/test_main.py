@@ -50,7 +50,7 @@ def test_characters_that_a_terminal_obeys_or_lacks_are_shown(tmp_path: Path) -> 
 
 def test_on_a_terminal_a_long_run_says_how_far_it_is_and_ends_when_interrupted(tmp_path: Path) -> None:
     long = gradviz.Net("long")
-    for _ in range(4_000):
+    for _ in range(40_000):
         long.MatMul(["a", "w"], "a")
     long.save(tmp_path / "long.json")
     np.savez(tmp_path / "fed.npz", a=np.eye(500), w=np.eye(500))
@@ -60,7 +60,7 @@ def test_on_a_terminal_a_long_run_says_how_far_it_is_and_ends_when_interrupted(t
         cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=theirs,
     ) as process:  # fmt: skip
         said = b""
-        while b"of 4,000 operators" not in said:
+        while b"of 40,000 operators" not in said:
             assert select.select([ours], [], [], 60)[0], said
             said += os.read(ours, 4096)
         process.send_signal(signal.SIGINT)
