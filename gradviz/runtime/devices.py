@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -128,7 +129,7 @@ def running_on(kernel: Kernel, device: Device) -> Kernel:
 
     def run(op: Operator, *arrays: Array) -> Any:
         with current(device):
-            result = kernel(op, *[moved(array, device) for array in arrays])
+            result = kernel(op, *_there(op, arrays, device))
             if type(result) is tuple:
                 return tuple([_kept(value, device) for value in result])
             return _kept(result, device)
@@ -136,10 +137,17 @@ def running_on(kernel: Kernel, device: Device) -> Kernel:
     return run
 
 
+def _there(op: Operator, arrays: Sequence[Array], device: Device) -> list[Array]:
+    """What `op` reads, on `device`; a blob that it reads twice is copied once."""
+    if len({*op.inputs}) == len(arrays):
+        return [moved(array, device) for array in arrays]
+    keys = [*zip_longest(map(id, arrays), op.inputs)][: len(arrays)]
+    there = {key: moved(array, device) for key, array in dict(zip(keys, arrays, strict=True)).items()}
+    return [there[key] for key in keys]
+
+
 def running_where_inputs_lie(kernel: Kernel, default: Device) -> Kernel:
-    """`kernel` run on the device that `place` says once its inputs are there; without CuPy they are on the CPU."""
-    if "cupy" not in sys.modules:
-        return kernel
+    """`kernel` run on the device that `place` says once its inputs are there."""
 
     def run(op: Operator, *arrays: Array) -> Any:
         return running_on(kernel, placed(op, list(map(device_of, arrays)), default))(op, *arrays)

@@ -39,7 +39,7 @@ def execute(steps: Sequence[Step], values: MutableMapping[str, Array], progress:
 def _execute(steps: Sequence[Step], values: Values) -> None:
     array_type = np.ndarray
     for step in steps:
-        kernel, op, _, inputs, output, _, _, _, _ = step
+        kernel, op, _, inputs, output, _, _, _, _, _ = step
         try:
             if len(inputs) == 1:
                 array = kernel(op, values[inputs[0]])
@@ -74,7 +74,7 @@ def run_step(step: Step, values: Values, run_nested: Runner = _run_nested) -> No
         RunError: as in `plan` for a late check; ``kernel_failed`` when the kernel raises or returns something else
             than one array for each output; ``bad_value`` when the kernel refuses a value; ``too_many_iterations``.
     """
-    kernel, op, position, _, _, late, _, nested, keeps = step
+    kernel, op, position, _, _, late, _, nested, keeps, _ = step
     for name, kept in keeps:
         if name in values:
             share(kept, values, values, name)

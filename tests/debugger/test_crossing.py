@@ -14,6 +14,7 @@ from gradviz.program.crossing import COPIES, CPU
 from gradviz.program.events import Completed, Failed, Ran
 from gradviz.program.operator import parts_of
 from gradviz.runtime.devices import moved
+from tests.cupy_stand_in import WORK
 from tests.debugger.answers.nets import random_sessions, workspace_of
 from tests.fresh_seed import fresh_seed
 
@@ -137,6 +138,31 @@ def test_a_net_that_asks_for_copies_gets_them_with_its_gradient_operators(cupy: 
     for name in ("x", "w", "b"):
         np.testing.assert_allclose(ws[str(found[name])], wanted[name], rtol=1e-12)
     assert str(net.calls.line_of(net.ops[1])).startswith("test_crossing.py:")
+
+
+def test_where_an_operator_ran_behind_a_branch_is_said_as_it_was(cupy: Any, tmp_path: Any) -> None:
+    net, ws = Net("left"), Workspace()
+    net.LT(["zero", "one"], "holds")
+    with net.If("holds"):
+        net.Tanh("w", "w", device="cuda:0")
+    net.Sqr("w", "s")  # nothing but running tells where w lies
+    for name, value in {"w": np.arange(3.0), "zero": 0.0, "one": 1.0}.items():
+        ws.feed(name, value)
+    session = debug(net, ["s"], workspace=ws)
+    session.save(tmp_path / "left.gradviz.json")
+    for one in (session, load(tmp_path / "left.gradviz.json")):
+        ran = {event.op.outputs[0]: event.device for event in one.events if isinstance(event, Ran) and not event.path}
+        assert ran["s"] == "cuda:0"
+        assert [(copy.source, copy.target) for copy in one.copies().copies] == [("cpu", "cuda:0")]
+
+
+def test_a_blob_that_is_read_twice_on_another_device_is_copied_once(cupy: Any) -> None:
+    net, ws = Net("twice"), Workspace()
+    net.Mul(["x", "x"], "y", device="cuda:0")
+    ws.feed("x", np.arange(3.0))
+    before = WORK["to_gpu"]
+    ws.run(net)
+    assert WORK["to_gpu"] - before == 1
 
 
 def test_immediate_mode_says_that_it_is_too_late_for_copies(cupy: Any) -> None:
