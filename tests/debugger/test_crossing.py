@@ -165,6 +165,16 @@ def test_a_blob_that_is_read_twice_on_another_device_is_copied_once(cupy: Any) -
     assert WORK["to_gpu"] - before == 1
 
 
+def test_sparse_gradients_may_lie_on_any_gpu(cupy: Any) -> None:
+    if cupy.cuda.runtime.getDeviceCount() < 2:
+        pytest.skip("there is one GPU only")
+    net, ws = Net("rows"), Workspace("cuda:1")
+    net.Gather(["table", "rows"], "y")
+    ws.feed("table", np.arange(6.0).reshape(3, 2))
+    ws.feed("rows", np.array([2, 0]))
+    np.testing.assert_array_equal(gradients(debug(net, ["y"], workspace=ws))["table"], [[1, 1], [0, 0], [1, 1]])
+
+
 def test_immediate_mode_says_that_it_is_too_late_for_copies(cupy: Any) -> None:
     net = Net("now")
     net.copies = True
