@@ -168,6 +168,19 @@ def test_where_an_operator_ran_behind_a_branch_is_said_as_it_was(cupy: Any, tmp_
         assert [(copy.source, copy.target) for copy in one.copies().copies] == [("cpu", "cuda:0")]
 
 
+def test_differences_through_a_branch_on_a_gpu_are_taken(cupy: Any) -> None:
+    net, ws = Net("checked"), Workspace()
+    net.LT(["zero", "one"], "holds")
+    with net.If("holds"):
+        net.Tanh("w", "w", device="cuda:0")
+    net.Sqr("w", "s", device="cpu")
+    for name, value in {"w": np.arange(3.0), "zero": 0.0, "one": 1.0}.items():
+        ws.feed(name, value)
+    session = debug(net, ["s"], workspace=ws)
+    session.finish()
+    assert session.check("w").verdict == "agrees"
+
+
 def test_sparse_gradients_may_lie_on_any_gpu(cupy: Any) -> None:
     if cupy.cuda.runtime.getDeviceCount() < 2:
         pytest.skip("there is one GPU only")

@@ -90,7 +90,7 @@ class OperatorRun:
             return list(result) if isinstance(result, tuple) else [result]
         values = dict(zip(reads, inputs, strict=True))
         execute(plan([op], values).steps, values)
-        return [values[blob] for blob in writes]
+        return [moved(values[blob], CPU) for blob in writes]
 
     def in_double(self) -> OperatorRun:
         """The same where no cast leaves less than double precision: differences need all of it."""
