@@ -10,6 +10,7 @@ from ..operators.registry import Slots
 from ..program import Gradient, GradientError, GradientSlice, GradvizError, NetError, Operator
 from ..program.control_flow import NETS, renamed, scopes_of
 from ..program.crossing import output_device
+from ..program.errors import said_by
 from ..program.events import Source
 from ..program.operator import Ssa, V, check_name, parts_of
 from .accumulation import Generator, GradientNames, Step, Steps
@@ -97,7 +98,7 @@ def ask_rule(op: Operator, index: int, g_output: Sequence[Gradient | None], nest
     except Exception as error:
         if known.inputs is not None and not known.inputs.admit(len(op.inputs)):
             raise _wrong_arity(op, index, known.inputs) from error
-        raise _failed(op, index, known, f"raised {type(error).__name__}: {error}") from error
+        raise _failed(op, index, known, f"raised {type(error).__name__}: {said_by(error)}") from error
     return _checked(answer, op, index, known, marked)
 
 

@@ -87,13 +87,21 @@ class RegistrationError(GradvizError):
     """A kernel, gradient rule or operator definition that cannot enter the table."""
 
 
+def said_by(error: BaseException) -> str:
+    """The text of an exception, which may be of a class that somebody wrote; where that fails, that it does."""
+    try:
+        return str(error)
+    except Exception as fault:
+        return f"what it says is not known, for its __str__ raised {type(fault).__name__}"
+
+
 NO_ARRAY = "array is too big", "Maximum allowed size exceeded", "Maximum allowed dimension exceeded"
 """How numpy says, by a ValueError, that something is larger than all arrays can be."""
 
 
 def wants_memory(error: Exception) -> bool:
     """Whether an error says that an array is too large to be made."""
-    return isinstance(error, MemoryError) or (isinstance(error, ValueError) and str(error).startswith(NO_ARRAY))
+    return isinstance(error, MemoryError) or (isinstance(error, ValueError) and said_by(error).startswith(NO_ARRAY))
 
 
 def out_of_memory(error: Exception) -> RunError:

@@ -12,7 +12,7 @@ from torch.autograd.graph import Node
 
 from ...operators.registry import Array
 from ...program import GradvizError
-from ...program.errors import count_of
+from ...program.errors import count_of, said_by
 from ...program.net_halves import Key
 from ...runtime.watched import Rest
 from .graph import Graph, Output, Tensor, dtype_of, fits, fitted, gradients_of, is_function, is_hooked
@@ -125,7 +125,7 @@ class Again:
             try:
                 sent = cast(Any, node)(*gradients)
             except RuntimeError as error:
-                raise _not_again(_refused(node, index, str(error)), "Ask before loss.backward().") from error
+                raise _not_again(_refused(node, index, said_by(error)), "Ask before loss.backward().") from error
         sends = sent if isinstance(sent, tuple) else (sent,)
         pairs = zip(self._graph.inputs(node), sends, strict=True)
         # What needs no gradient is no input of the operator as it is recorded.
@@ -153,7 +153,7 @@ def _repeatable(run: Run, constants: Sequence[Constant], found: Sequence[Tensor]
 def _failed(error: Exception) -> GradvizError:
     if isinstance(error, GradvizError):
         return error
-    said = str(error).partition("\n")[0].rstrip(".")
+    said = said_by(error).partition("\n")[0].rstrip(".")
     return _not_again(f"The function raised {type(error).__name__}: {said}.")
 
 

@@ -14,7 +14,7 @@ from torch.autograd.graph import Node
 
 from ...debugger.journal import Budget, Folder, Progress, Recording, agreed
 from ...program import GradientError, GradvizError
-from ...program.errors import code, count_of, listed
+from ...program.errors import code, count_of, listed, said_by
 from ...program.events import Accumulated, Failed
 from ...runtime.store import Store
 from ...runtime.watched import Journal, uncollected
@@ -234,7 +234,7 @@ def _explained(error: Exception) -> Exception:
     found = None if isinstance(error, GradvizError) else findings(error)
     if not found:
         return error
-    message = f"{found[0].sentence} PyTorch says: {first_sentence(str(error)).removesuffix('.')}."
+    message = f"{found[0].sentence} PyTorch says: {first_sentence(said_by(error)).removesuffix('.')}."
     return GradientError(message, kind="engine_failed", ways_out=found[0].ways_out)
 
 

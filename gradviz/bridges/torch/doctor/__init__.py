@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from ....debugger import Cursor
-from ....program.errors import count_of
+from ....program.errors import count_of, said_by
 from ..capture import Module
 from ..flow import users
 from ..graph import Tensor, kept_by
@@ -68,7 +68,7 @@ def explain(error: BaseException | None = None) -> Diagnosis:
     with DISABLED():
         found = findings(error)
     if found is None:
-        message = f"{type(error).__name__}: {error}".strip().removesuffix(".")
+        message = f"{type(error).__name__}: {said_by(error)}".strip().removesuffix(".")
         return Diagnosis.of((), f"This error is not about gradients. {message}.")
     return Diagnosis.of(found, "")
 
