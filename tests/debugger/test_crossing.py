@@ -306,6 +306,18 @@ def test_a_live_pass_crosses_where_its_net_does(cupy: Any) -> None:
     assert len(session.copies().copies) == 4
 
 
+def test_a_live_pass_copies_anew_behind_the_operators_that_it_skips(cupy: Any) -> None:
+    net, ws = Net("skips"), Workspace()
+    net.Tanh("x", "h")
+    net.Relu("h", "unused", device="cuda:0")
+    net.Sigmoid("h", "y", device="cuda:0")
+    ws.feed("x", np.arange(3.0))
+    wanted = debug(net, ["y"], workspace=ws, skip=2)
+    session = live(net, ["y"], workspace=ws, skip=2).finish()
+    assert [str(op) for op in session.net.ops[:5]] == [str(op) for op in wanted.net.ops[:5]]
+    np.testing.assert_array_equal(session.value("h_grad"), gradients(wanted)["h"])
+
+
 def test_copies_of_an_operator_that_fails_have_not_joined(cupy: Any) -> None:
     net, ws = Net("fails"), Workspace()
     net.Tanh("x", "h")
