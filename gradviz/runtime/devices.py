@@ -140,9 +140,9 @@ def running_on(kernel: Kernel, device: Device) -> Kernel:
 def _there(op: Operator, arrays: Sequence[Array], device: Device) -> list[Array]:
     """What `op` reads, on `device`; a blob that it reads twice is copied once."""
     if len({*op.inputs}) == len(arrays):
-        return [moved(array, device) for array in arrays]
+        return [_kept(array, device) for array in arrays]
     keys = [*zip_longest(map(id, arrays), op.inputs)][: len(arrays)]
-    there = {key: moved(array, device) for key, array in dict(zip(keys, arrays, strict=True)).items()}
+    there = {key: _kept(array, device) for key, array in dict(zip(keys, arrays, strict=True)).items()}
     return [there[key] for key in keys]
 
 
@@ -156,7 +156,7 @@ def running_where_inputs_lie(kernel: Kernel, default: Device) -> Kernel:
 
 
 def _kept(value: Any, device: Device) -> Any:
-    """An output on `device`; what is no array is left to whoever stores outputs."""
+    """An array on `device`; what is none, as a stack of workspaces, stays what it is."""
     return moved(value, device) if isinstance(value, np.ndarray | np.generic) or is_on_gpu(value) else value
 
 
