@@ -318,7 +318,7 @@ def _apart(gradients: Sequence[RankedGradient], not_finite: Collection[str]) -> 
         names = tuple(one.name for one in apart)
         yield RankFinding("differs", sentence, names, tuple(range(len(most.norms))), harm=False)
     elif compared and all(one.difference == 0 and None not in one.norms for one in gradients):
-        sentence = "All ranks have the same gradients, to the bit: do they read the same data?"
+        sentence = "All ranks have the same gradients, number for number: do they read the same data?"
         ways_out = ("Give each rank a part of its own, as torch.utils.data.DistributedSampler does.",)
         yield RankFinding("same", sentence, tuple(one.name for one in compared), harm=False, ways_out=ways_out)
 

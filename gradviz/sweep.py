@@ -23,7 +23,7 @@ from .debugger.journal import Pace, Recording, record_any
 from .debugger.statistics import statistics
 from .notebook.progress import shown_progress
 from .program import GradvizError, NetDef
-from .program.errors import count_of
+from .program.errors import count_of, message_of
 from .program.events import Failed
 from .runtime.tasks import Work, results
 from .runtime.watched import INTERRUPTED
@@ -162,7 +162,9 @@ def _points(make_net: Callable[..., Any], grid: Points) -> list[dict[str, Any]]:
         for point in points:
             signature.bind(**point)
     except (TypeError, ValueError) as error:
-        raise _bad_grid(f"This is no grid for {getattr(make_net, '__name__', make_net)}: {error}.") from error
+        raise _bad_grid(
+            f"This is no grid for {getattr(make_net, '__name__', make_net)}: {message_of(error)}."
+        ) from error
     if not points:
         raise _bad_grid("The grid has no points.")
     return points
@@ -227,7 +229,7 @@ def _row(make_net: Callable[..., Any], seed: int, item: tuple[int, dict[str, Any
     except GradvizError as refused:
         error = refused.message
     except (Exception, SystemExit) as raised:  # as argparse ends a program
-        error = f"{type(raised).__name__}: {str(raised).partition(chr(10))[0]}".removesuffix(": ")
+        error = f"{type(raised).__name__}: {message_of(raised).partition(chr(10))[0]}".removesuffix(": ")
     return SweepRow(number, point, loss, norm, gradients, perf_counter() - begun, error)
 
 

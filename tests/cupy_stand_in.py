@@ -222,6 +222,8 @@ def outside(value: Any) -> Any:
 
 def asarray(value: Any) -> ndarray:
     """`value` on the current GPU."""
+    if not isinstance(value, ndarray) and np.asarray(value).dtype.kind not in "biufc":
+        raise ValueError(f"Unsupported dtype {np.asarray(value).dtype}")
     WORK["to_gpu"] += not isinstance(value, ndarray)
     return value if isinstance(value, ndarray) else ndarray(np.array(value))
 

@@ -43,6 +43,8 @@ def fed(args: Namespace, net: Net) -> Workspace:
             with about(path):
                 for blob, array in _blobs(data, is_json=path.suffix == ".json").items():
                     ws.feed(blob, array)
+        elif not name:
+            raise _no_arrays(f"--feed {text}: no name stands before the =.")
         elif name in inputs:
             ws.feed(name, _one(text, value))
         else:

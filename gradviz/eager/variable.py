@@ -8,7 +8,7 @@ import numpy as np
 
 from ..operators.registry import NUMERIC, Array
 from ..program import Device, RunError
-from ..program.errors import shorten
+from ..program.errors import message_of, shorten
 from ..runtime.devices import CPU, copied, current, device_here, device_of, guarded, is_guarded, is_on_gpu, moved
 from . import gradients
 
@@ -260,7 +260,7 @@ def data_array(data: Any) -> Array:
     try:
         array = copied(data if is_on_gpu(data) else np.asarray(data), where)
     except Exception as error:
-        raise _not_numeric(f"no array can be made of it ({error})") from error
+        raise _not_numeric(f"no array can be made of it ({message_of(error)})") from error
     if array.dtype.kind not in NUMERIC:
         raise _not_numeric(f"its dtype would be {array.dtype}")
     return array

@@ -229,8 +229,14 @@ class GradientNames:
         return split
 
 
-def common_device(of: Tracked, index: int) -> Device | None:
+_COPIES = "Write net.copies = True: what crosses is copied, and each gradient is added where its blob lies."
+
+
+def common_device(of: Tracked, index: int, *, can_copy: bool) -> Device | None:
     """The device of the first gradient of `of` that has one.
+
+    Args:
+        can_copy: whether `program.crossing` would copy what crosses there: not what nested nets read.
 
     Raises:
         GradientError: ``device_conflict`` when gradients lie on different devices.
@@ -245,7 +251,7 @@ def common_device(of: Tracked, index: int) -> Device | None:
                 operator_index=index,
                 blobs=[of.name],
                 ways_out=[
-                    "Write net.copies = True: what crosses is copied, and each gradient is added where its blob lies.",
+                    *[_COPIES] * can_copy,
                     "Put the operators that read this blob on one device, or copy it to the other one first.",
                 ],
             )

@@ -357,7 +357,8 @@ class IR(ForwardProgram):
                 self._accumulate(fwd_op_idx, blob)
 
     def _accumulate(self, index: int, blob: Tracked) -> None:
-        device = common_device(blob, index)
+        through = [self.ssa[one.index].op for one in blob.generators if one.device and one.index is not None]
+        device = common_device(blob, index, can_copy=not self.path and not any(op.type in NETS for op in through))
         total = add_up(blob, self.gradient_ops, self.names)
         if device is not None:
             total.operators[:] = [msgspec.structs.replace(op, device=device) for op in total.operators]

@@ -22,7 +22,7 @@ class FileError(GradvizError):
     """A file that cannot be written or read.
 
     ``kind`` is one of ``no_folder``, ``no_file``, ``not_a_file``, ``exists``, ``read_only``, ``cannot_write``,
-    ``cannot_read``, ``too_large``, ``no_arrays``, ``not_a_net``.
+    ``cannot_read``, ``too_large``, ``no_arrays``, ``not_a_net``, ``bad_budget``.
     """
 
 

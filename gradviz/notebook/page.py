@@ -69,9 +69,15 @@ def page(
         progress: is told of it if it takes long.
 
     Raises:
-        FileError: ``too_large``: no browser would take the document.
+        FileError: ``too_large``: no browser would take the document. ``bad_budget``: it is below 0.
         TraceError: the document contradicts itself.
     """
+    if budget < 0:
+        raise FileError(
+            f"A page cannot hold values of {budget} bytes.",
+            kind="bad_budget",
+            ways_out=["Give 0 for a page without values, or more."],
+        )
     pace, count = Pace(progress, "write"), len(trace.events)
     with uncollected():
         reduced, left_out = within(trace, budget)

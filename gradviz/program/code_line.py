@@ -27,7 +27,7 @@ class CodeLine(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fiel
     """
 
     file: str
-    number: Annotated[int, msgspec.Meta(ge=0)]
+    number: Annotated[int, msgspec.Meta(ge=0, le=2**53)]
     text: str = ""
 
     def __str__(self) -> str:

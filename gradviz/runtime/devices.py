@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -128,18 +129,25 @@ def running_on(kernel: Kernel, device: Device) -> Kernel:
 
     def run(op: Operator, *arrays: Array) -> Any:
         with current(device):
-            result = kernel(op, *[moved(array, device) for array in arrays])
+            result = kernel(op, *_there(op, arrays, device))
             if type(result) is tuple:
-                return tuple([_output_on(value, device) for value in result])
-            return _output_on(result, device)
+                return tuple([_array_on(value, device) for value in result])
+            return _array_on(result, device)
 
     return run
 
 
+def _there(op: Operator, arrays: Sequence[Array], device: Device) -> list[Array]:
+    """What `op` reads, on `device`; a blob that it reads twice is copied once."""
+    if len({*op.inputs}) == len(arrays):
+        return [_array_on(array, device) for array in arrays]
+    keys = [*zip_longest(map(id, arrays), op.inputs)][: len(arrays)]
+    there = {key: _array_on(array, device) for key, array in dict(zip(keys, arrays, strict=True)).items()}
+    return [there[key] for key in keys]
+
+
 def running_where_inputs_lie(kernel: Kernel, default: Device) -> Kernel:
-    """`kernel` run on the device that `place` says once its inputs are there; without CuPy they are on the CPU."""
-    if "cupy" not in sys.modules:
-        return kernel
+    """`kernel` run on the device that `place` says once its inputs are there."""
 
     def run(op: Operator, *arrays: Array) -> Any:
         return running_on(kernel, placed(op, list(map(device_of, arrays)), default))(op, *arrays)
@@ -147,8 +155,8 @@ def running_where_inputs_lie(kernel: Kernel, default: Device) -> Kernel:
     return run
 
 
-def _output_on(value: Any, device: Device) -> Any:
-    """An output on `device`; what is no array is left to whoever stores outputs."""
+def _array_on(value: Any, device: Device) -> Any:
+    """An array on `device`; what is none, as a stack of workspaces, stays what it is."""
     return moved(value, device) if isinstance(value, np.ndarray | np.generic) or is_on_gpu(value) else value
 
 

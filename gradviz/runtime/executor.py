@@ -13,7 +13,7 @@ from ..operators.registry import Array
 from ..operators.scopes import ScopeStack
 from ..program import GradvizError, Operator, RunError
 from ..program.control_flow import local_to, scopes_of, within
-from ..program.errors import meant, out_of_memory, shorten, wants_memory
+from ..program.errors import meant, message_of, out_of_memory, shorten, wants_memory
 from .devices import freeze, is_on_gpu
 from .nested import Nested, Runner, Step, Values
 from .pace import Pace, Progress
@@ -39,7 +39,7 @@ def execute(steps: Sequence[Step], values: MutableMapping[str, Array], progress:
 def _execute(steps: Sequence[Step], values: Values) -> None:
     array_type = np.ndarray
     for step in steps:
-        kernel, op, _, inputs, output, _, _, _, _ = step
+        kernel, op, _, inputs, output, _, _, _, _, _ = step
         try:
             if len(inputs) == 1:
                 array = kernel(op, values[inputs[0]])
@@ -74,7 +74,7 @@ def run_step(step: Step, values: Values, run_nested: Runner = _run_nested) -> No
         RunError: as in `plan` for a late check; ``kernel_failed`` when the kernel raises or returns something else
             than one array for each output; ``bad_value`` when the kernel refuses a value; ``too_many_iterations``.
     """
-    kernel, op, position, _, _, late, _, nested, keeps = step
+    kernel, op, position, _, _, late, _, nested, keeps, _ = step
     for name, copy in keeps:
         if name in values:
             share(copy, values, values, name)
@@ -138,7 +138,7 @@ def _explained(error: Exception, step: Step, values: Mapping[str, Array]) -> Exc
         return located(error, step.op, step.position, [spec_of(values[name]) for name in step.op.inputs])
     if isinstance(error, GradvizError):
         return error
-    return _failed(step, values, f"raised {type(error).__name__}: {error}")
+    return _failed(step, values, f"raised {type(error).__name__}: {message_of(error)}")
 
 
 def _failed(step: Step, values: Mapping[str, Array], what: str) -> RunError:

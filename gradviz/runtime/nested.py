@@ -16,8 +16,8 @@ class Step(NamedTuple):
 
     `inputs` holds the names of one or two inputs when it takes so many, writes one output, and needs nothing else:
     then `execute` calls its kernel without a detour. `late`: its shapes are checked when its inputs exist. `kernel`
-    brings its inputs to `device` where that is needed. `keeps`: names that it overwrites, each with the name under
-    which the old value is kept.
+    brings its inputs to `device` where that is needed. `roams`: only its inputs will tell where it runs, `device` is
+    a guess. `keeps`: names that it overwrites, each with the name under which the old value is kept.
     """
 
     kernel: Any
@@ -29,6 +29,7 @@ class Step(NamedTuple):
     device: Device
     nested: "Nested | None"
     keeps: tuple[tuple[str, str], ...]
+    roams: bool = False
 
 
 Values = MutableMapping[str, Array]

@@ -5,6 +5,7 @@ it again costs the kernels and little else. Nested nets are planned with the ope
 loop, the shape and dtype of a blob are those that it has whichever way the program takes.
 """
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -179,15 +180,17 @@ class Planner:
             device = placed(op, lying, self._device)
         except RunError as error:
             raise located(error, op, index, reads) from None
-        if UNKNOWN in reads:
+        is_open = UNKNOWN in reads and "cupy" in sys.modules
+        if is_open:
             kernel = running_where_inputs_lie(kernel, self._device)
         elif device != CPU or lying.count(CPU) < len(lying):
             kernel = running_on(kernel, device)
         for name, output in zip(op.outputs, outputs, strict=True):
             self.blobs[name] = output, CPU if output == SCOPE else device
+        roams = is_open and (op.device is None or op.type == "CopyOnDeviceLike")
         direct = not (late or keeps) and len(op.inputs) in (1, 2) and len(op.outputs) == 1
         inputs = tuple(op.inputs) if direct else ()
-        return Step(kernel, op, index, inputs, op.outputs[0] if direct else "", late, device, None, keeps)
+        return Step(kernel, op, index, inputs, op.outputs[0] if direct else "", late, device, None, keeps, roams)
 
     def _outputs(
         self, op: Operator, index: int, operator_type: OperatorType, reads: Sequence[ArraySpec | None]

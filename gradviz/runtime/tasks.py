@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from warnings import warn
 
 from ..program import GradvizError
+from ..program.errors import message_of
 from .pace import PAUSE, Pace
 
 if TYPE_CHECKING:
@@ -193,7 +194,7 @@ class _Tasks:
         if tries < TRIES:
             self._again.extend(_Task(task.work, range(number, number + 1), tries) for number in task.items)
             return
-        reason = str(error).partition("\n")[0].rstrip(".")
+        reason = message_of(error).partition("\n")[0].rstrip(".")
         why = GradvizError(
             f"It was tried {tries} times and failed: {type(error).__name__}: {reason}.",
             kind="task_failed",

@@ -16,11 +16,11 @@ from types import FrameType
 from typing import Any, NamedTuple, Protocol, Self
 
 from ..operators.registry import Array
-from ..program import Gradient, GradvizError, NetDef, Operator, RunError
+from ..program import Device, Gradient, GradvizError, NetDef, Operator, RunError
 from ..program.control_flow import within
 from ..program.events import Aggregator, Event, Failed
 from ..program.net_halves import Key, NetHalves, nets_of
-from .devices import CPU, finish
+from .devices import CPU, device_of, finish
 from .executor import run_step
 from .nested import Nested as Runnable
 from .nested import Step
@@ -144,6 +144,7 @@ class WatchedExecution:
         codes, seconds = self.notes.codes, self.notes.seconds
         # Looked up once, since a loop of many rounds asks for them as often.
         self._at_hand = (*limits[:3], codes.append, seconds.append)
+        self._steps: list[Step] = []
         self._done = self._count = 0
         self._net, self._half = net, Half(net, NOWHERE, NOWHERE)
         self._run = NOWHERE
@@ -163,10 +164,10 @@ class WatchedExecution:
 
         Raises GradvizError where an operator fails.
         """
-        self.notes.steps = steps
-        self._count = len(steps)
+        self.notes.steps = self._steps = planned = list(steps)
+        self._count = len(planned)
         look = lookup_in(blobs)
-        for number, step in enumerate(steps):
+        for number, step in enumerate(planned):
             self._done = number
             entries: list[Any] = []
             try:
@@ -195,8 +196,13 @@ class WatchedExecution:
             except GradvizError:
                 self._fails_at(step)
                 raise
-            if step.device is not CPU:
-                finish(step.device)
+            device = step.device
+            if step.roams:
+                device = device_of(blobs[[*step.op.outputs, *step.op.inputs][0]])
+                if device != step.device:
+                    self._ran_elsewhere(step, device)
+            if device is not CPU:
+                finish(device)
             end = perf_counter()
             note_seconds(end - start if store is None else end - start + waited - store.seconds)
             for name in names:
@@ -207,6 +213,15 @@ class WatchedExecution:
             if interrupts.is_asked:
                 self._fails_at(step)
                 raise interrupted(f"after operator #{step.position} {step.op}", step.position)
+
+    def _ran_elsewhere(self, step: Step, device: Device) -> None:
+        """A step of the net that runs has run on another device than was planned for all of its runs."""
+        ran = step._replace(device=device)
+        if self._run == NOWHERE:
+            self._steps[self._done] = ran
+        else:
+            note = self.notes.noted[self._run]
+            note[3] = [ran if one is step else one for one in note[3]]
 
     def _fails_at(self, step: Step) -> None:
         """A step of the net that runs ends it, and so every net around."""

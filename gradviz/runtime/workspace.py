@@ -11,7 +11,7 @@ import numpy as np
 
 from ..operators.registry import NUMERIC, Array
 from ..program import Device, NetDef, Operator, RunError
-from ..program.errors import meant, shorten
+from ..program.errors import meant, message_of, shorten
 from ..program.operator import check_name, check_operator
 from .devices import CPU, available, copied, device_here, device_of, guarded, is_on_gpu, moved
 from .executor import execute
@@ -59,7 +59,7 @@ class Workspace:
         try:
             array = copied(value if is_on_gpu(value) else np.asarray(value), self.device)
         except Exception as error:
-            raise _not_numeric(name, f"no array on {self.device} can be made of it ({error})") from error
+            raise _not_numeric(name, f"no array on {self.device} can be made of it ({message_of(error)})") from error
         if array.dtype.kind not in NUMERIC:
             raise _not_numeric(name, f"its dtype is {array.dtype}")
         with self._lock:

@@ -74,6 +74,12 @@ def test_html_refuses_a_place_that_is_not_there(recording: Path, at: str, capsys
     assert not (recording.parent / "lesson.html").exists()
 
 
+def test_html_refuses_a_budget_below_nothing(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["html", str(recording), "--budget", "-1"]) == 2
+    assert "A page cannot hold values of -1 bytes." in capsys.readouterr().err
+    assert not (recording.parent / "lesson.html").exists()
+
+
 def test_html_refuses_a_huge_file_before_it_reads_it(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with recording.open("r+b") as file:
         file.truncate(MOST_BYTES + 1)  # a hole: it takes no room

@@ -8,7 +8,20 @@ import pytest
 from msgspec.structs import replace
 
 import gradviz
-from gradviz import Device, GradientError, Net, NetError, RunError, Session, Workspace, debug, immediate, live, load
+from gradviz import (
+    Device,
+    GradientError,
+    Net,
+    NetError,
+    Operator,
+    RunError,
+    Session,
+    Workspace,
+    debug,
+    immediate,
+    live,
+    load,
+)
 from gradviz.program import Gradient
 from gradviz.program.crossing import COPIES, CPU
 from gradviz.program.events import Completed, Failed, Ran
@@ -139,6 +152,61 @@ def test_a_net_that_asks_for_copies_gets_them_with_its_gradient_operators(cupy: 
     assert str(net.calls.line_of(net.ops[1])).startswith("test_crossing.py:")
 
 
+def test_where_an_operator_ran_behind_a_branch_is_said_as_it_was(cupy: Any, tmp_path: Any) -> None:
+    net, ws = Net("left"), Workspace()
+    net.LT(["zero", "one"], "holds")
+    with net.If("holds"):
+        net.Tanh("w", "w", device="cuda:0")
+    net.Sqr("w", "s")  # nothing but running tells where w lies
+    for name, value in {"w": np.arange(3.0), "zero": 0.0, "one": 1.0}.items():
+        ws.feed(name, value)
+    session = debug(net, ["s"], workspace=ws)
+    session.save(tmp_path / "left.gradviz.json")
+    for one in (session, load(tmp_path / "left.gradviz.json")):
+        ran = {event.op.outputs[0]: event.device for event in one.events if isinstance(event, Ran) and not event.path}
+        assert ran["s"] == "cuda:0"
+        assert [(copy.source, copy.target) for copy in one.copies().copies] == [("cpu", "cuda:0")]
+
+
+def test_differences_through_a_branch_on_a_gpu_are_taken(cupy: Any) -> None:
+    net, ws = Net("checked"), Workspace()
+    net.LT(["zero", "one"], "holds")
+    with net.If("holds"):
+        net.Tanh("w", "w", device="cuda:0")
+    net.Sqr("w", "s", device="cpu")
+    for name, value in {"w": np.arange(3.0), "zero": 0.0, "one": 1.0}.items():
+        ws.feed(name, value)
+    session = debug(net, ["s"], workspace=ws)
+    session.finish()
+    assert session.check("w").verdict == "agrees"
+
+
+def test_sparse_gradients_may_lie_on_any_gpu(cupy: Any) -> None:
+    if cupy.cuda.runtime.getDeviceCount() < 2:
+        pytest.skip("there is one GPU only")
+    net, ws = Net("rows"), Workspace("cuda:1")
+    net.Gather(["table", "rows"], "y")
+    ws.feed("table", np.arange(6.0).reshape(3, 2))
+    ws.feed("rows", np.array([2, 0]))
+    np.testing.assert_array_equal(gradients(debug(net, ["y"], workspace=ws))["table"], [[1, 1], [0, 0], [1, 1]])
+
+
+def test_copies_are_no_way_out_where_a_nested_net_reads_on_another_device(cupy: Any) -> None:
+    net = Net("inside")
+    with net.Do(outputs=["y"]):
+        net.Tanh("x", "t", device="cpu")
+        net.Mul(["t", "x"], "y", device="cuda:0")
+    gpu = replace(net.ops[-1], device=Device("cuda", 0))
+    around = Net("around", [Operator("Tanh", ["x"], ["t"], device=Device()), *net.ops[:-1], gpu])
+    around.Mul(["t", "y"], "y")
+    for one in (net, around):
+        one.copies = True
+        with pytest.raises(GradientError) as caught:
+            one.add_gradient_operators(["y"])
+        assert caught.value.kind == "device_conflict"
+        assert "net.copies" not in " ".join(caught.value.ways_out)
+
+
 def test_immediate_mode_says_that_it_is_too_late_for_copies(cupy: Any) -> None:
     net = Net("now")
     net.copies = True
@@ -236,6 +304,18 @@ def test_a_live_pass_crosses_where_its_net_does(cupy: Any) -> None:
     assert [op.type for op in session.net.ops[:8]] == [op.type for op in wanted.net.ops[:8]]
     assert sorted(map(str, session.net.ops)) == sorted(map(str, wanted.net.ops))
     assert len(session.copies().copies) == 4
+
+
+def test_a_live_pass_copies_anew_behind_the_operators_that_it_skips(cupy: Any) -> None:
+    net, ws = Net("skips"), Workspace()
+    net.Tanh("x", "h")
+    net.Relu("h", "unused", device="cuda:0")
+    net.Sigmoid("h", "y", device="cuda:0")
+    ws.feed("x", np.arange(3.0))
+    wanted = debug(net, ["y"], workspace=ws, skip=2)
+    session = live(net, ["y"], workspace=ws, skip=2).finish()
+    assert [str(op) for op in session.net.ops[:5]] == [str(op) for op in wanted.net.ops[:5]]
+    np.testing.assert_array_equal(session.value("h_grad"), gradients(wanted)["h"])
 
 
 def test_copies_of_an_operator_that_fails_have_not_joined(cupy: Any) -> None:

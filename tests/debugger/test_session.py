@@ -9,6 +9,7 @@ import pytest
 import gradviz
 from gradviz import GradientError, GradvizError, Net, RunError, Variable, Workspace, debug, load
 from gradviz.debugger import CursorError
+from gradviz.program.errors import MOST_COMPARED, get_close_matches
 from gradviz.program.events import Accumulated, Completed, Failed, Played, Ran
 from gradviz.program.net_halves import number
 from tests.debugger.conftest import fed_workspace, skip_net
@@ -335,6 +336,20 @@ def test_code_has_no_ssa_form() -> None:
     with pytest.raises(gradviz.NetError) as caught:
         debug(gradviz.functions.tanh(Variable(np.ones(())))).to_ssa()
     assert caught.value.ways_out
+
+
+def test_a_mistyped_name_is_held_against_a_few_of_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[int] = []
+
+    def closest(word: str, names: list[str], *_: object) -> list[str]:
+        compared.append(len(names))
+        return names[:1]
+
+    monkeypatch.setattr("difflib.get_close_matches", closest)
+    names = [f"b{number}_grad" for number in range(50_000)]
+    for mistyped in ("b12345_gradd", "b12345_gra", "b12345grad", "xb12345_grad"):
+        assert get_close_matches(mistyped, names) == ["b12345_grad"]
+    assert compared == [MOST_COMPARED] * 4
 
 
 def test_a_blob_that_is_not_there_has_no_value_in_a_file_either(session: gradviz.Session, tmp_path: Path) -> None:

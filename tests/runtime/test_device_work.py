@@ -105,3 +105,10 @@ def test_recording_and_stepping_copy_nothing_until_somebody_looks() -> None:
     session.finish()
     assert "norm" in session.narration
     assert WORK["to_host"]
+
+
+def test_a_blob_that_an_operator_reads_twice_on_another_device_is_copied_once() -> None:
+    net, ws = Net("twice"), Workspace()
+    net.Mul(["x", "x"], "y", device="cuda:0")
+    ws.feed("x", np.arange(3.0))
+    assert copies_of(lambda: ws.run(net)) == {"to_gpu": 1, "to_host": 0}

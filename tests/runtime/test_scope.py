@@ -43,6 +43,15 @@ def test_workspaces_and_variables_lie_there(cupy: Any) -> None:
     assert Workspace().device == Device()
 
 
+def test_a_stack_of_workspaces_is_read_there_too(cupy: Any) -> None:
+    net, ws = Net("stack"), Workspace()
+    net.add("CreateScope", [], "scope")
+    net.add("HasScope", "scope", "more", device="cuda:0")
+    ws.run(net)
+    assert isinstance(ws.fetch("more", None), cupy.ndarray)
+    assert not ws["more"]
+
+
 @pytest.mark.parametrize("schedule", ["rank", "tape"])
 def test_gradients_of_gradients_stay_where_their_variables_lie(cupy: Any, schedule: str) -> None:
     x = Variable([0.3, 0.4])

@@ -78,6 +78,7 @@ function askVisit(trace: Trace, event: TraceEvent): Question | null {
 }
 
 const PASSES = "there is no operator: the gradient passes through unchanged";
+const ENDS = "there is no operator: no gradient goes on from here";
 /** Names of blobs before sentences. */
 const wordsLast = (a: string, b: string): number => Number(b.startsWith("`")) - Number(a.startsWith("`")) || (a < b ? -1 : 1);
 
@@ -88,9 +89,10 @@ function askRule(trace: Trace, event: TraceEvent): Question | null {
   const operators = lines.filter((line) => line.kind === "operator");
   const [only] = operators;
   if (only && operators.length === 1) return askSaved(only, forward);
-  const right = only ? operators.map(({ type }) => type).join(" and ") : PASSES;
+  const goesOn = ((event.detail["g_input"] ?? []) as unknown[]).some((gradient) => gradient !== null);
+  const right = only ? operators.map(({ type }) => type).join(" and ") : goesOn ? PASSES : ENDS;
   const types = trace.backward.filter(({ role }) => role === "gradient").map(({ type }) => type);
-  return choice(`Which operator does the rule of ${forward.type} #${event.forward} make?`, right, [`${forward.type}Gradient`, PASSES, ...types], null, wordsLast);
+  return choice(`Which operator does the rule of ${forward.type} #${event.forward} make?`, right, [`${forward.type}Gradient`, PASSES, ...(only ? [] : [ENDS]), ...types], null, wordsLast);
 }
 
 /** What of the forward pass a gradient operator reads: inputs, outputs, or nothing. */
@@ -105,6 +107,7 @@ function askSaved(line: Line, forward: Line): Question | null {
 }
 
 const UNCHANGED = "no: it reads what the forward pass saw";
+const KEPT = "yes, and it reads what was kept of that";
 const OVERWRITTEN = "yes: it would read another version";
 
 /** What is checked of the versions that a gradient reads, and what a pass can end with. */
@@ -113,7 +116,10 @@ function askVersions(trace: Trace, event: TraceEvent): Question | null {
   const hasFailed = event.kind === "Failed";
   if (!forward || (hasFailed ? event.detail["error"] !== "version_overwritten" : lineOf(trace, event)?.kind !== "operator")) return null;
   const ask = `Has anything that the gradient of ${forward.type} #${event.forward} reads been overwritten since?`;
-  return choice(ask, hasFailed ? OVERWRITTEN : UNCHANGED, [UNCHANGED, OVERWRITTEN], null);
+  const read = (event.detail["inputs"] ?? []) as { name: string; source: string; blob: string }[];
+  const isKept = read.some(({ name, source, blob }) => ["input", "output"].includes(source) && name !== blob);
+  const others = isKept || event.subnet !== null ? [UNCHANGED, KEPT, OVERWRITTEN] : [UNCHANGED, OVERWRITTEN];
+  return choice(ask, hasFailed ? OVERWRITTEN : isKept ? KEPT : UNCHANGED, others, null, (a, b) => others.indexOf(a) - others.indexOf(b));
 }
 
 const WHOLE = "it is complete";
@@ -121,7 +127,8 @@ const PART = "it is one of several, which are added";
 
 function askComplete(trace: Trace, event: TraceEvent): Question | null {
   const blob = event.blobs[event.blobs.length - 1] ?? "";
-  const all = gradientsOf(trace, event.subnet, blob);
+  // A sum of one is the same gradient, made dense.
+  const all = gradientsOf(trace, event.subnet, blob).filter(({ isSum }) => !isSum);
   if (all.length === 0) return null;
   return choice(`A gradient of \`${blob}\` arrives. Is that all of it?`, all.length > 1 ? PART : WHOLE, [WHOLE, PART], null, (a) => (a === WHOLE ? -1 : 1));
 }

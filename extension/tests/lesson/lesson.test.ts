@@ -196,14 +196,34 @@ test("each kind of step has its question, whose answer the recording knows", () 
   assert.equal(answer(asked(trace, "Seeded")), "1");
   assert.equal(answer(asked(trace, "Visited", 1)), "FC #5");
   assert.equal(answer(asked(trace, "RuleApplied", 3)), "`v@0`");
+  const rule = trace.events[position(trace, "RuleApplied", 2) - 1] as TraceEvent;
+  rule.detail["g_input"] = [null, "s_grad"];
   assert.equal(answer(asked(trace, "RuleApplied", 2)), "there is no operator: the gradient passes through unchanged");
+  rule.detail["g_input"] = [null, null];
+  assert.equal(answer(asked(trace, "RuleApplied", 2)), "there is no operator: no gradient goes on from here");
   const check = position(trace, "InputChecked");
-  (trace.events[check - 1] as TraceEvent).lines = ["b1"];
+  const checked = trace.events[check - 1] as TraceEvent;
+  checked.lines = ["b1"];
   assert.equal(answer(questionBefore(trace, check)), "no: it reads what the forward pass saw");
+  checked.detail["inputs"] = [{ name: "s_grad", source: "output gradient", blob: "s", version: 0 }, { name: "s/KEPT", source: "output", blob: "s", version: 0 }];
+  assert.equal(answer(questionBefore(trace, check)), "yes, and it reads what was kept of that");
   assert.equal(answer(asked(trace, "Accumulated")), "2");
   assert.equal(answer(asked(trace, "Ran")), "64 × 32");
   assert.equal(asked(trace, "Completed"), null);
   assert.equal(questionBefore(trace, trace.events.length + 1), null);
+});
+
+test("a sparse gradient that comes alone is complete, though it is made dense, and so is one that has the name of its blob", () => {
+  const trace = recorded();
+  const arrivals = trace.events.flatMap((event, index) => (event.kind === "GeneratorAdded" ? [index] : []));
+  const told = arrivals.map((index) => [index, answer(questionBefore(trace, index + 1))] as const);
+  const [at] = told.find(([, right]) => right === "it is complete") ?? [0];
+  const arrival = trace.events[at] as TraceEvent;
+  const [, blob = ""] = arrival.blobs;
+  trace.events.push({ ...arrival, kind: "Accumulated", blobs: ["dense@0", blob, ...arrival.blobs.slice(0, 1)] });
+  assert.equal(answer(questionBefore(structuredClone(trace), at + 1)), "it is complete");
+  trace.events.push({ ...arrival, blobs: [blob, blob] });
+  assert.equal(answer(questionBefore(structuredClone(trace), at + 1)), "it is one of several, which are added");
 });
 
 test("a pass that ends at an overwritten version asks for it, one that ends otherwise does not", () => {

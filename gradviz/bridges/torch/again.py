@@ -12,7 +12,7 @@ from torch.autograd.graph import Node
 
 from ...operators.registry import Array
 from ...program import GradvizError
-from ...program.errors import count_of
+from ...program.errors import count_of, message_of
 from ...program.net_halves import Key
 from ...runtime.watched import Rest
 from .graph import Graph, Output, Tensor, dtype_of, fits, fitted, gradients_of, is_function, is_hooked
@@ -127,7 +127,7 @@ class Again:
             try:
                 sent = cast(Any, node)(*gradients)
             except RuntimeError as error:
-                raise _not_again(_refused(node, index, str(error)), "Ask before loss.backward().") from error
+                raise _not_again(_refused(node, index, message_of(error)), "Ask before loss.backward().") from error
         sends = sent if isinstance(sent, tuple) else (sent,)
         pairs = zip(self._graph.inputs(node), sends, strict=True)
         # What needs no gradient is no input of the operator as it is recorded.
@@ -155,7 +155,7 @@ def _repeatable(run: Run, constants: Sequence[Constant], results: Sequence[Tenso
 def _failed(error: Exception) -> GradvizError:
     if isinstance(error, GradvizError):
         return error
-    message = str(error).partition("\n")[0].rstrip(".")
+    message = message_of(error).partition("\n")[0].rstrip(".")
     return _not_again(f"The function raised {type(error).__name__}: {message}.")
 
 

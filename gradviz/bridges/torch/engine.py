@@ -14,7 +14,7 @@ from torch.autograd.graph import Node
 
 from ...debugger.journal import Budget, Folder, Progress, Recording, agreed
 from ...program import GradientError, GradvizError
-from ...program.errors import code, count_of, listed
+from ...program.errors import code, count_of, listed, message_of
 from ...program.events import Accumulated, Failed
 from ...runtime.store import Store
 from ...runtime.watched import Journal, uncollected
@@ -234,7 +234,7 @@ def _explained(error: Exception) -> Exception:
     findings = None if isinstance(error, GradvizError) else findings_of(error)
     if not findings:
         return error
-    message = f"{findings[0].sentence} PyTorch says: {first_sentence(str(error)).removesuffix('.')}."
+    message = f"{findings[0].sentence} PyTorch says: {first_sentence(message_of(error)).removesuffix('.')}."
     return GradientError(message, kind="engine_failed", ways_out=findings[0].ways_out)
 
 

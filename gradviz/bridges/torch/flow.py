@@ -21,6 +21,7 @@ import msgspec
 import torch
 from torch.compiler import is_compiling
 from torch.overrides import TorchFunctionMode
+from torch.utils.checkpoint import CheckpointFunction
 
 from .graph import Graph, Tensor, function_of, is_leaf, next_number, number_of
 
@@ -106,6 +107,7 @@ class Step(NamedTuple):
         frees: whether it lets go of the graph that it goes backward through.
         is_inference: whether inference mode was on.
         number: of the step.
+        is_in_checkpoint: whether a reentrant checkpoint runs it that was given nothing that requires a gradient.
     """
 
     function: str
@@ -121,6 +123,7 @@ class Step(NamedTuple):
     switched: Call | None = None
     functions: tuple[type, ...] | None = None
     frees: bool = True
+    is_in_checkpoint: bool = False
 
     @property
     def modules(self) -> tuple[torch.nn.Module, ...]:
@@ -175,10 +178,12 @@ class Flow(TorchFunctionMode):
             written = [one for one, old, new in zip(given, versions, now, strict=True) if old != new]
         if not results and not written and name not in ALWAYS:
             return result
+        checkpoint = None if is_tracked else _cut_checkpoint(frame)
+        is_cut = checkpoint is not None and call_in(checkpoint) == self._switched
         frame = users(frame)
         call = None if frame is None else _new(Call, (frame.f_code, frame.f_lasti))
         if not is_tracked:
-            if is_in_function(frame):
+            if checkpoint is None and is_in_function(frame):
                 return result
             call = _in_block(frame, self._switched) or call
         number = next(_numbers)
@@ -190,12 +195,12 @@ class Flow(TorchFunctionMode):
         writes = tuple([look_anew(one, number) for one in _distinct(written)]) if written else ()
         makes = (*writes, *[_seen_result(one, number) for one in results])
         is_inference = not is_tracked and torch.is_inference_mode_enabled()
-        switched = None if is_tracked else self._switched
+        switched = None if is_tracked or is_cut else self._switched
         step: Step = _new(
             Step,
             (
                 name, call, self.around, tuple(reads), makes, writes, (before, after), is_tracked, is_inference, number,
-                switched, None, True,
+                switched, None, True, is_cut,
             ),
         )  # fmt: skip
         if name in PASSES:
@@ -219,8 +224,8 @@ class Flow(TorchFunctionMode):
 
     def _switch(self, name: str, args: Sequence[Any], frame: FrameType | None) -> None:
         """A call that is no part of a program: it switches gradients off or tells a profiler of an optimizer."""
-        if name == SWITCH and not args[0]:
-            self._switched = call_in(frame)
+        if name == SWITCH:
+            self._switched = None if args[0] else self._switched or call_in(frame)
         if name == PROFILED and str(args[0]).startswith("Optimizer.zero_grad"):
             self._zeroed(call_in(frame))
 
@@ -432,6 +437,18 @@ def is_in_function(frame: FrameType | None) -> bool:
     while frame is not None and not _is_of_function(frame.f_code):
         frame = frame.f_back
     return frame is not None
+
+
+def _cut_checkpoint(frame: FrameType | None) -> FrameType | None:
+    """Where a reentrant checkpoint is applied to nothing that requires a gradient: no node is made of it."""
+    found = None
+    while frame is not None:
+        found = frame if frame.f_code is _CHECKPOINT else found
+        frame = frame.f_back
+    return None if found is None or any(one.requires_grad for one in _tensors(found.f_locals["args"])) else found
+
+
+_CHECKPOINT = CheckpointFunction.forward.__code__
 
 
 def is_of_forward(frame: FrameType, tensor: Tensor | None) -> bool:

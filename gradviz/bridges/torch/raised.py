@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from ...program.errors import message_of
 from .flow import is_inside
 from .graph import Graph, Output, Tensor, hooks_of, output_of
 from .watch import Hooked, Notes, Returned, Visit, Written
@@ -31,7 +32,7 @@ def raised_by(error: Exception, graph: Graph, tensors: Iterable[Tensor], notes: 
     """
     ran = [frame.f_code for frame, _ in walk_tb(error.__traceback__)]
     called = next((after for before, after in pairwise(ran) if before is ENGINE), None)
-    message = str(error)
+    message = message_of(error)
     candidates: dict[Output, list[Callable[..., Any]]] = {}
     for tensor in (*tensors, *graph.leaves.values()):
         for hook in hooks_of(tensor):

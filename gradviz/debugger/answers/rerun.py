@@ -16,7 +16,7 @@ from ...operators.registry import Array, Kernel, with_own_results
 from ...operators.scopes import ScopeStack
 from ...program import GradvizError, NetDef, Operator
 from ...program.control_flow import NETS, nested_nets
-from ...program.errors import listed
+from ...program.errors import listed, message_of
 from ...program.operator import free_name, parts_of
 from ...runtime.devices import CPU, current, device_of, moved
 from ...runtime.executor import execute
@@ -86,11 +86,11 @@ class OperatorRun:
                 with np.errstate(all="ignore"):
                     result = self._kernel(op, *inputs)
             except Exception as error:
-                raise NotCheckable(f"{name} cannot be run again: {error}") from error
+                raise NotCheckable(f"{name} cannot be run again: {message_of(error)}") from error
             return list(result) if isinstance(result, tuple) else [result]
         values = dict(zip(reads, inputs, strict=True))
         execute(plan([op], values).steps, values)
-        return [values[blob] for blob in writes]
+        return [moved(values[blob], CPU) for blob in writes]
 
     def in_double(self) -> OperatorRun:
         """The same where no cast leaves less than double precision: differences need all of it."""

@@ -19,7 +19,7 @@ from ...eager import Variable
 from ...eager.journal import LiveBackward, watch_backward
 from ...gradient import Ys
 from ...program import GradientError, GradvizError, NetDef, RegistrationError
-from ...program.errors import code, count_of, listed
+from ...program.errors import code, count_of, listed, message_of
 from ...program.events import About, Accumulated, Event, Failed, GradWritten, Ran, Seeded
 from ...program.net_halves import nets_of
 from ...runtime import Workspace
@@ -401,7 +401,7 @@ def _engine_failed(rules: EngineRules, error: Exception, engine: str) -> Gradien
     last = f"event {len(rules.events)}, {rules.events[-1].kind}" if rules.events else "its first event"
     where = f"after {last}" if rules.events else f"before {last}"
     failed = GradientError(
-        f"{engine} raised {type(error).__name__} {where}: {error}.",
+        f"{engine} raised {type(error).__name__} {where}: {message_of(error)}.",
         kind="engine_failed",
         ways_out=["What was recorded before is here."],
     )

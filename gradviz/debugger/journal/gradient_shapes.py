@@ -122,7 +122,7 @@ class Fit:
             self._check_shapes(expected, blobs)
             blob = blobs.get(expected.blob.key)
             if len(expected.parts) == 2 and blob is not None and expected.parts[0].key in values:
-                outside = first_outside(values[expected.parts[0].key], blob.shape[0])
+                outside = _first_outside(values[expected.parts[0].key], blob.shape[0])
                 if outside:
                     raise self._misfit(expected, blobs, f"index {outside}")
 
@@ -231,7 +231,13 @@ def are_rows(indices: Array, values: Array, blob: Array) -> bool:
     """Whether `values` are rows of an array like `blob`, numbered by `indices`."""
     if not blob.shape or indices.dtype.kind not in "iu" or values.shape != (*indices.shape, *blob.shape[1:]):
         return False
-    return not first_outside(indices, len(blob))
+    return not _first_outside(indices, len(blob))
+
+
+def _first_outside(indices: Array, rows: int) -> str:
+    """The same wherever the indices lie."""
+    with current(device_of(indices)):
+        return first_outside(indices, rows)
 
 
 def _infer(ssa: Ssa[BlobVersion], position: int, specs: dict[Key, ArraySpec | None]) -> None:

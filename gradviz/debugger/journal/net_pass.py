@@ -274,8 +274,9 @@ class NetPass:
     def _crossing(self, op: Operator) -> Crossing:
         """What lies where that an operator reads, and its copies on other devices."""
         arrays = ChainMap(self._run.now, self._blobs)
-        lying = {name: device_of(arrays[name]) for name in (*op.inputs, *self._crossed.values()) if name in arrays}
-        return Crossing(lying, self._device, lambda name: name in self._taken, self._crossed)
+        copies = {} if self._joined == self._skip else self._crossed  # what is skipped has copies of its own
+        lying = {name: device_of(arrays[name]) for name in (*op.inputs, *copies.values()) if name in arrays}
+        return Crossing(lying, self._device, lambda name: name in self._taken, copies)
 
     def _join_as(self, op: Operator, added: Operator) -> None:
         """Run the next operator as `op`: one that was `added` to the net, or one that copies what that reads."""

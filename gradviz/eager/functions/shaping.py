@@ -22,6 +22,9 @@ __all__ = [
     "transpose", "where",
 ]  # fmt: skip
 
+MOST_EMPTY = 1_000_000
+"""Parts into which an axis without elements may be cut."""
+
 _reshape_to, _expand = Call("reshape", "Reshape", {}, 2, (0,)), Call("broadcast_to", "Expand")
 _transpose = Call("transpose", "Transpose")
 
@@ -169,6 +172,9 @@ def split_axis(x: Operand, sections: int | Sequence[int], axis: int) -> tuple[Va
         if count < 1 or length % count:
             what = f"axis {axis} has {length} elements and cannot be cut into {count} equal parts"
             raise refused("split_axis", x, what, "Say where to cut it: split_axis(x, [1, 3], axis).")
+        if count > max(length, MOST_EMPTY):
+            what = f"axis {axis} has no elements, and {count} parts of it are more than the {MOST_EMPTY} there may be"
+            raise refused("split_axis", x, what, "Cut it into fewer parts.")
         parts = (0,) * count
     args["axis"] = whole("split_axis", "axis", axis)
     return call("split_axis", "Split", len(parts), tuple(range(len(parts))), **args).several(x)

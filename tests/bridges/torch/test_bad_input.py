@@ -116,6 +116,21 @@ def test_a_function_that_raises_is_the_last_event():
     assert w.grad is None
 
 
+def test_a_hook_that_raises_what_cannot_be_told_is_the_last_event_too():
+    class Mute(Exception):
+        def __str__(self):
+            raise ZeroDivisionError
+
+    def fail(grad):
+        raise Mute
+
+    w = torch.ones(3, requires_grad=True)
+    w.register_hook(fail)
+    said = "raised Mute: what it says is not known, for its __str__ raised ZeroDivisionError"
+    assert said in gradviz.debug((w * w).sum()).events[-1].message
+    assert "what it says is not known" in str(gradviz.explain(Mute()))
+
+
 def test_a_hook_that_raises_is_the_last_event_and_hooks_of_ours_are_gone():
     w = torch.ones(3, requires_grad=True)
     h = w * 3

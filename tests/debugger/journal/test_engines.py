@@ -31,6 +31,7 @@ from gradviz.events import (
     Waiting,
 )
 from gradviz.program import RegistrationError
+from gradviz.program.code_line import CodeLine
 
 replace = msgspec.structs.replace
 
@@ -303,6 +304,21 @@ def test_an_exception_in_the_middle_ends_the_recording():
     assert session.events[-1].error == "engine_failed"
     assert "Given raised ZeroDivisionError after event 5, Visited: by nothing." in session.events[-1].message
     assert session.value("y_grad").tolist() == [1, 1]
+
+
+def test_a_line_that_no_file_can_hold_is_told_when_it_is_recorded():
+    played = replace(items()[0], code=CodeLine("notes.py", 10**20))
+    with pytest.raises(GradientError, match="its fields must be those of Played"):
+        debug(Given(instead(0, played)))
+
+
+def test_an_exception_whose_text_raises_ends_the_recording_too():
+    class Mute(Exception):
+        def __str__(self):
+            raise ZeroDivisionError
+
+    said = "Given raised Mute after event 5, Visited: what it says is not known, for its __str__ raised"
+    assert said in debug(Given([*items()[:7], Mute()])).events[-1].message
 
 
 def test_an_operator_whose_gradient_was_made_and_never_came_cannot_be_checked():

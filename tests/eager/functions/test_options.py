@@ -23,6 +23,9 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "is no index, as its lists are not of one length": lambda: X[[[0, 1], [1]]],
     "concat: xs=3 must be a list of arrays": lambda: F.concat(3, axis=0),  # type: ignore[arg-type]
     "pad: pad_width=[0.5, 0.5, 0.5, 0.5]": lambda: F.pad(X, 0.5),
+    "split_axis(x: float64 (0,)): axis 0 has no elements, and 1099511627776 parts": lambda: F.split_axis(
+        np.ones(0), 2**40, 0
+    ),
     "tile: reps=1000000000000000000000000000000": lambda: F.tile(X, 10**30),
     "elu: alpha=1 must be a number": lambda: F.elu(X, alpha="1"),  # type: ignore[arg-type]
     "clip: max={} must be a number": lambda: F.clip(X, max={}),  # type: ignore[arg-type]

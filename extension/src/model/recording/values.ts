@@ -196,7 +196,7 @@ const gradientsIn = memoized((trace) => {
   trace.events.forEach((event, index) => {
     if (!TELL.has(event.kind)) return;
     const blob = `${String(event.detail["blob"] ?? event.detail["y"])}@${String(event.detail["version"])}`;
-    const end = event.blobs.indexOf(blob);
+    const end = event.blobs.indexOf(blob, 1);
     if (end < 1) return;
     // Of an accumulation the sum stands first, its terms behind the blob.
     const parts = event.blobs.slice(0, end);

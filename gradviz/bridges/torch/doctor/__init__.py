@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from ....debugger import Cursor
-from ....program.errors import count_of
+from ....program.errors import count_of, message_of
 from ..capture import Module
 from ..flow import users
 from ..graph import Tensor, raw_saved_by
@@ -68,7 +68,7 @@ def explain(error: BaseException | None = None) -> Diagnosis:
     with DISABLED():
         findings = findings_of(error)
     if findings is None:
-        message = f"{type(error).__name__}: {error}".strip().removesuffix(".")
+        message = f"{type(error).__name__}: {message_of(error)}".strip().removesuffix(".")
         return Diagnosis.of((), f"This error is not about gradients. {message}.")
     return Diagnosis.of(findings, "")
 

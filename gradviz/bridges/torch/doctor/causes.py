@@ -38,6 +38,12 @@ OUTSIDE = "Compute it outside of that block."
 CAUSES = (
     Cause(
         "no_grad",
+        lambda step, result: step.is_in_checkpoint,
+        "is computed in a reentrant checkpoint{at}, which is given nothing that requires one, and so cuts it off",
+        ("Call checkpoint(..., use_reentrant=False).", "Let an input of the checkpoint require a gradient."),
+    ),
+    Cause(
+        "no_grad",
         lambda step, result: step.is_inference,
         "is computed under torch.inference_mode(){at}",
         (OUTSIDE, "Inference mode is for predictions alone: train without it."),

@@ -11,7 +11,7 @@ import msgspec
 import torch
 
 from ....program.code_line import CodeLine, line_at
-from ....program.errors import code, count_of, listed
+from ....program.errors import code, count_of, listed, message_of
 from ..capture import Module
 from ..flow import INSIDE
 from ..graph import Tensor
@@ -96,7 +96,7 @@ def scene_of(error: BaseException) -> Scene:
                 roots = _tensors(names.get("outputs", names.get("tensors", names.get("self")))) or roots
                 inputs = _tensors(names.get("inputs")) or inputs
         traceback = traceback.tb_next
-    return Scene(str(error), frames[::-1], roots, inputs)
+    return Scene(message_of(error), frames[::-1], roots, inputs)
 
 
 def _tensors(value: Any) -> list[Tensor]:
@@ -147,7 +147,9 @@ class Meaning(NamedTuple):
 def findings_of(error: BaseException) -> list[Finding] | None:
     """What an error tells; None: it is not about gradients."""
     scene = scene_of(error)
-    meaning = next((one for one in MEANINGS if re.search(one.words, f"{type(error).__name__}: {error}")), None)
+    meaning = next(
+        (one for one in MEANINGS if re.search(one.words, f"{type(error).__name__}: {message_of(error)}")), None
+    )
     if meaning is None or (meaning.kind == "dtype" and not scene.roots):
         return _about_none(scene, error)
     case = Case(scene.roots, (), [frame for frame, _ in scene.frames])
@@ -403,7 +405,7 @@ MEANINGS = (
 
 def _about_none(scene: Scene, error: BaseException) -> list[Finding] | None:
     """An error that comes from a ``grad`` that is None."""
-    if "NoneType" not in str(error) or not scene.frames or ".grad" not in scene.frames[0][1].text:
+    if "NoneType" not in message_of(error) or not scene.frames or ".grad" not in scene.frames[0][1].text:
         return None
     frame, line = scene.frames[0]
     names = [

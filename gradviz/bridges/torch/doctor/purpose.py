@@ -27,7 +27,7 @@ def purpose_of(case: Case, step: Step | None, names: Sequence[str]) -> str:
         return "A new leaf is made of it, so this seems to be on purpose." if _becomes_a_leaf(case, step) else ""
     if hold_another(case, names):
         return "They hold the gradient of another loss, so this seems to be on purpose."
-    if step is not None and step.is_tracked and step.function not in ON_PURPOSE:
+    if step is not None and (step.is_in_checkpoint or (step.is_tracked and step.function not in ON_PURPOSE)):
         return ""
     module, path = _whole(case, names)
     if module is None:

@@ -9,7 +9,7 @@ import torch
 from torch.autograd.graph import Node
 
 from ....program.code_line import CodeLine
-from ....program.errors import code
+from ....program.errors import code, message_of
 from ..flow import Step, storage_of, variables_of
 from ..graph import Output, Tensor, function_of, type_of
 from ..watch import Hooked
@@ -254,7 +254,7 @@ def fails(case: Case) -> Iterator[Finding]:
     node = next((one for one in reversed(case.graph.nodes) if one not in gone), None)
     if explanations:
         return
-    message = str(case.error).strip().partition("\n")[0].rstrip(".") or type(case.error).__name__
+    message = message_of(case.error).strip().partition("\n")[0].rstrip(".") or type(case.error).__name__
     if case.notes.hooked is not None:
         yield _hook_fails(case, case.notes.hooked, message)
         return

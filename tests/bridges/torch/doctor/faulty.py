@@ -4,6 +4,7 @@ import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
 
 import gradviz
 
@@ -166,6 +167,16 @@ class NoGrad(Two):
 
 def no_grad():
     return run(NoGrad())
+
+
+class Checkpointed(Two):
+    def forward(self, x):
+        h = checkpoint(lambda x: torch.tanh(self.encoder(x)), x, use_reentrant=True)  # here
+        return self.head(h)
+
+
+def checkpoint_of_data():
+    return run(Checkpointed())
 
 
 class Inference(Two):

@@ -27,6 +27,7 @@ FAULTS = {
     "rebuilt": ("rebuilt", "no leaf any more", ("w",)),
     "rebuilt_without_gradients": ("rebuilt", "rebuilt from its old value", ("w",)),
     "no_grad": ("no_grad", "`h`, which is computed from them, is computed under torch.no_grad()", ENCODER),
+    "checkpoint_of_data": ("no_grad", "in a reentrant checkpoint", ENCODER),
     "inference_mode": ("no_grad", "torch.inference_mode()", ENCODER),
     "detached": ("detached", "cut off by `detach()`", ENCODER),
     "detached_by_data": ("detached", "cut off by `.data`", ENCODER),
