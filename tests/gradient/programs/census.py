@@ -19,7 +19,7 @@ LEAST = {
     **{f"{rounds} rounds": 0.02 for rounds in range(5)},
     **{f"{rounds} rounds": 0.004 for rounds in (5, 6)},
     "a branch that data decides": 0.3,
-    "a branch in a loop in a branch": 0.02,
+    "a branch in a loop in a branch": 0.01,
     "one branch writes": 0.4,
     "then taken": 0.2,
     "else taken": 0.2,
