@@ -40,3 +40,10 @@ def test_module_and_page_stay_small(tmp_path: Path) -> None:
     module, page = widget.module(), widget.small_page(tmp_path)
     assert module.figure < SLACK * widget.MOST_KB_OF_MODULE
     assert page.figure < SLACK * widget.MOST_MB_OF_PAGE
+
+
+@pytest.mark.slow
+def test_the_benchmark_has_all_figures() -> None:
+    keys = {f"key press, {phase}, {what}" for phase in widget.PHASES for what in ("median", "p95")}
+    names = {answer.name for answer in widget.measure(QUICK)}
+    assert names == {"module", "page", "first paint", "open a group, median", *keys}
