@@ -132,7 +132,9 @@ def _wanted(trace: Trace) -> Iterator[_Wanted]:
     # A value was born where it was, but that a name may be that of another value before.
     born = {f"{outermost}{blob}": sorted({0, *touched.get(f"{outermost}{blob}", ([], 0))[0]}) for blob in trace.values}
     yield from (_Wanted("provenance", [f"{outermost}{blob}"], born[f"{outermost}{blob}"]) for blob in faulty)
-    yield from (_Wanted("paths", [f"{outermost}{blob}"], [0], None, True, share=0.6) for blob in dict.fromkeys(added))
+    yield from (
+        _Wanted("paths", [f"{outermost}{blob}"], [0], is_constant=True, share=0.6) for blob in dict.fromkeys(added)
+    )
     checks = list(_checks(trace, outermost))
     yield from (check._replace(share=0.6) for check in checks)
     single = {f"{outermost}{name}@0" for name in trace.gradients}.difference(f"{outermost}{blob}" for blob in added)
@@ -141,7 +143,7 @@ def _wanted(trace: Trace) -> Iterator[_Wanted]:
     yield from (_Wanted("diff", [at - 1], [at], at + 1) for at in range(1, count + 1))
     yield from checks
     yield from (_Wanted("provenance", [word], positions) for word, positions in born.items())
-    yield from (_Wanted("paths", [f"{outermost}{blob}@0"], [0], None, True) for blob in trace.gradients)
+    yield from (_Wanted("paths", [f"{outermost}{blob}@0"], [0], is_constant=True) for blob in trace.gradients)
 
 
 def _is_faulty(value: Value) -> bool:
@@ -159,8 +161,8 @@ def _checks(trace: Trace, outermost: str) -> Iterator[_Wanted]:
 
 
 def _check(word: str, seconds: float) -> Iterator[_Wanted]:
-    yield _Wanted("check", [word], [0], None, True, seconds)
-    yield _Wanted("checkable", [word], [0], None, True)
+    yield _Wanted("check", [word], [0], is_constant=True, seconds=seconds)
+    yield _Wanted("checkable", [word], [0], is_constant=True)
 
 
 def _seconds(trace: Trace, lines: list[Line]) -> Iterator[tuple[str, float]]:

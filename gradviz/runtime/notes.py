@@ -242,7 +242,7 @@ class Runs(Sequence[Run]):
 NO_RUNS = Runs([], [])
 
 
-def device_of(step: Planned) -> str:
+def device_name(step: Planned) -> str:
     """On which device a step runs, as its event says it."""
     return "cpu" if step.device is CPU else str(step.device)
 

@@ -18,7 +18,7 @@ import numpy as np
 from ...program import GradvizError
 from ...program.events import AnyEvent, Event, Failed, completed
 from ...program.net import shown_argument
-from ...runtime.notes import ENTERED, LEFT, RAN, Notes, Planned, device_of
+from ...runtime.notes import ENTERED, LEFT, RAN, Notes, Planned, device_name
 from .bounds import TraceError
 from .check import check_outline
 from .schema import FORMAT, VERSION, Trace
@@ -108,7 +108,7 @@ def _in_columns(notes: Notes) -> RanColumns:
     plan: list[int] = []
     for steps in notes.planned:
         if id(steps) not in plan_of:
-            numbers = [devices.setdefault(device_of(step), len(devices)) for step in steps]
+            numbers = [devices.setdefault(device_name(step), len(devices)) for step in steps]
             plan_of[id(steps)] = plans.setdefault(np.array(numbers, "<i4").tobytes(), len(plans))
         plan.append(plan_of[id(steps)])
     return RanColumns(

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...program.events import EnteredSubnet, Event, LeftSubnet, Ran
 from ...program.operator import BlobVersion, Ssa
-from ...runtime.notes import ENTERED, FAILED, LEFT, NOWHERE, RAN, Notes, Planned, device_of
+from ...runtime.notes import ENTERED, FAILED, LEFT, NOWHERE, RAN, Notes, Planned, device_name
 from .timeline import Indices, Timeline
 
 AT_ONCE = 4096
@@ -93,7 +93,7 @@ class RunEvents(Sequence[Event]):
                 return
             place = places.get(run) or places.setdefault(run, self._place(run, places))
             if code == RAN:
-                ssa, device = place.program[position], device_of(place.steps[position])
+                ssa, device = place.program[position], device_name(place.steps[position])
                 versions = ssa.in_versions, ssa.out_versions
                 yield Ran(position, ssa.op, *versions, device, next(seconds), path=place.path)
                 continue

@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 
 from ...program.events import Ran
-from ...runtime.notes import device_of
+from ...runtime.notes import device_name
 from ..journal import Indices, NetText, Recording, Statement
 
 
@@ -66,7 +66,7 @@ class Runs:
         program, *plans = notes.planned
         plans.append(program)  # in no nested net: number -1
         places = zip(self.frames.tolist(), recording.timeline.ran_before[self.events].tolist(), strict=True)
-        return [device_of(plans[run][position]) for run, position in places]
+        return [device_name(plans[run][position]) for run, position in places]
 
     @cached_property
     def halves(self) -> Indices:

@@ -155,16 +155,17 @@ def unpacked_recording(outline: Trace, events: Sequence[Event], ran: RanColumns 
 
 
 def _check_runs(recording: Recording) -> None:
-    """Raise AssertionError where what ran is more than there is to run, or the runs of nested nets lie otherwise."""
+    """Raise ValueError where what ran is more than there is to run, or the runs of nested nets lie otherwise."""
     timeline, runs, (_, notes) = recording.timeline, recording.runs, recording.noted
     assert notes is not None
     ran, begun = timeline.of(Ran), timeline.begun
     operators = [*(len(note[0].program) for note in notes.noted), len(recording.nets.program)]
     steps = [*(len(note[3]) for note in notes.noted), len(notes.steps)]
     count = np.minimum(operators, steps)
-    assert len(begun) == len(runs)
-    assert (timeline.runs[begun] == runs.around).all()
-    assert (timeline.ran_before[ran] < count[timeline.runs[ran]]).all()
+    if len(begun) != len(runs) or (timeline.runs[begun] != runs.around).any():
+        raise ValueError("nested nets ran elsewhere")
+    if (timeline.ran_before[ran] >= count[timeline.runs[ran]]).any():
+        raise ValueError("more operators ran than there are")
 
 
 def _place(frame: Frame) -> tuple[int, int | None]:
