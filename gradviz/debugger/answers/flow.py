@@ -78,11 +78,16 @@ def hooked(view: NetView, blob: Writing) -> list[str]:
     recording = view.recorded.recording
     events = [recording.events[at] for at in recording.timeline.of(HookRan)]
     hooks = {f"{one.blob}@{one.version}" for one in events if isinstance(one, HookRan) and one.path == view.net.path}
-    leading = {blob}
-    for statement in view.net.forward if hooks else ():
-        if not leading.isdisjoint(statement.inputs):
-            leading.update(statement.outputs)
-    return sorted(hooks.intersection(map(str, leading)))
+    return sorted(hooks.intersection(map(str, computed_from(view, blob)))) if hooks else []
+
+
+def computed_from(view: NetView, blob: Writing) -> set[Writing]:
+    """A version, and those that are computed from it."""
+    behind = {blob}
+    for statement in view.net.forward:
+        if not behind.isdisjoint(statement.inputs):
+            behind.update(statement.outputs)
+    return behind
 
 
 def _last(view: NetView, index: int, kind: type[E]) -> tuple[int, E] | None:

@@ -24,7 +24,7 @@ from ...runtime.nested import Step
 from ...runtime.planning import plan
 from ...runtime.watched import Again
 from ..journal import Key, Statement, Writing, dense
-from .flow import array_of, arriving, arriving_after, gives, gradient_operators_of, seeds, sent
+from .flow import array_of, arriving, arriving_after, computed_from, gives, gradient_operators_of, seeds, sent
 from .net_view import NetView
 
 ON_PURPOSE = ("NegateGradient", "ZeroGradient")
@@ -457,7 +457,7 @@ def _moved_by_coins(view: NetView, blob: Writing) -> Array:
     """What becomes of the gradient of a version where all on the way to it are moved."""
     run, coins = backward_run(view), np.random.default_rng(COINS)
     moves: dict[Writing, Array] = {blob: np.zeros(())}
-    behind = _behind(view, blob)
+    behind = computed_from(view, blob)
     for statement in reversed(view.net.forward):
         if behind.isdisjoint(statement.inputs):
             continue
@@ -472,15 +472,6 @@ def _moved_by_coins(view: NetView, blob: Writing) -> Array:
             if reached is not None and read in behind:
                 moves[read] = moves.get(read, 0.0) + as_double(reached)
     return moves[blob]
-
-
-def _behind(view: NetView, blob: Writing) -> set[Writing]:
-    """A version, and those that are computed from it."""
-    behind = {blob}
-    for statement in view.net.forward:
-        if not behind.isdisjoint(statement.inputs):
-            behind.update(statement.outputs)
-    return behind
 
 
 def _largest(array: Array) -> float:
