@@ -1,8 +1,10 @@
 """CuPy for tests of devices, a stand-in everywhere and the real one where there is a GPU (``pytest -m gpu tests``);
-operator types of a test's own; and no warning of numpy's in what a person looks at.
+operator types of a test's own; Ctrl+C as in a terminal; and no warning of numpy's in what a person looks at.
 """
 
+import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,3 +39,15 @@ def cupy(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any
 def own_types(monkeypatch: pytest.MonkeyPatch) -> None:
     """A table of operator types that forgets what a test adds."""
     monkeypatch.setattr(registry, "_TABLE", dict(registry._TABLE))
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """An interrupt raises KeyboardInterrupt, here and in processes that a test starts.
+
+    A shell lets what it runs in the background ignore interrupts.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    signal.signal(signal.SIGINT, before)

@@ -8,6 +8,7 @@ import sys
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -104,9 +105,10 @@ def imported(path: Path, nodes: Iterator[ast.AST]) -> Iterator[tuple[int, str]]:
             yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
 
 
-def all_imports(path: Path) -> Iterator[tuple[int, str]]:
+@cache
+def all_imports(path: Path) -> list[tuple[int, str]]:
     """Every import of a file, those inside functions and behind TYPE_CHECKING too."""
-    return imported(path, ast.walk(ast.parse(path.read_text())))
+    return list(imported(path, ast.walk(ast.parse(path.read_text()))))
 
 
 def nodes_but(node: ast.AST, is_left_out: Callable[[ast.AST], bool]) -> Iterator[ast.AST]:

@@ -154,7 +154,7 @@ def test_a_point_whose_process_dies_costs_that_row_alone():
     assert [row.error for row in (table[0], table[2])] == ["", ""]
 
 
-def test_an_interrupt_ends_the_sweep_and_not_the_point_alone(own_types):
+def test_an_interrupt_ends_the_sweep_and_not_the_point_alone(own_types, ctrl_c):
     asked = []
 
     def interrupt(op, x):

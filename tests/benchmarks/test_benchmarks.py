@@ -1,6 +1,6 @@
 """The benchmarks run, measure everything they name, and generation and eager passes grow in proportion.
 
-That of the widget takes as long as all others: it runs with the slow tests of the browser.
+All of them run with the slow tests, that of the widget with those of the browser.
 """
 
 import json
@@ -10,6 +10,8 @@ from functools import cache
 from math import isfinite
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.benchmarks import checking
 from tests.benchmarks.__main__ import SUBJECTS
@@ -57,6 +59,9 @@ NAMES = {
     checking.NAME,
     checking.BY_THE_CLOCK,
 }
+FEW = ("generation", "mlp", "eager")
+"""Subjects that take some seconds."""
+
 # Ten times the operators: what is linear stays near 1, what is quadratic tends to 10.
 MOST_GROWTH = 4
 
@@ -74,37 +79,45 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @cache
-def report() -> dict[str, Any]:
-    """What a quick run of everything but the widget measures."""
-    finished = run("--quick", "--json", *(name for name in SUBJECTS if name != "widget"))
+def report(*subjects: str) -> dict[str, Any]:
+    """What a quick run of some subjects measures."""
+    finished = run("--quick", "--json", *subjects)
     assert finished.returncode == 0, finished.stderr
     read: dict[str, Any] = json.loads(finished.stdout)
     return read
 
 
+@pytest.mark.slow
 def test_every_benchmark_is_in_the_report() -> None:
-    skipped = {entry["name"] for entry in report()["skipped"]}
-    assert {figure["name"] for figure in report()["figures"]} == NAMES | {checking.KILLED} - skipped
+    measured = report(*(name for name in SUBJECTS if name != "widget"))
+    skipped = {entry["name"] for entry in measured["skipped"]}
+    assert {figure["name"] for figure in measured["figures"]} == NAMES | {checking.KILLED} - skipped
+    expect_finite_and_positive(measured)
 
 
-def test_every_figure_is_finite_and_positive() -> None:
-    for figure in report()["figures"]:
+def test_figures_are_finite_and_positive() -> None:
+    expect_finite_and_positive(report(*FEW))
+
+
+def expect_finite_and_positive(measured: dict[str, Any]) -> None:
+    for figure in measured["figures"]:
         numbers = [figure[key] for key in ("figure", "peer_figure", "ratio") if figure[key] is not None]
         assert all(isfinite(number) and number > 0 for number in numbers), figure
 
 
 def test_every_peer_is_measured_or_named_as_skipped() -> None:
-    of_mlp = [entry for key in ("figures", "skipped") for entry in report()[key] if entry["name"].startswith("MLP")]
+    of_mlp = [entry for key in ("figures", "skipped") for entry in report(*FEW)[key] if entry["name"].startswith("MLP")]
     assert {entry["peer"] for entry in of_mlp} == {"numpy by hand", "torch", "HIPS autograd"}
     assert len(of_mlp) == 3
 
 
 def test_the_report_names_the_machine() -> None:
-    assert report()["machine"].keys() == {"processor", "cores", "load", "python", "numpy", "gradviz", "date"}
+    assert report(*FEW)["machine"].keys() == {"processor", "cores", "load", "python", "numpy", "gradviz", "date"}
 
 
 def test_generation_and_eager_passes_grow_in_proportion_to_the_program() -> None:
-    growth = {figure["name"]: figure["ratio"] for figure in report()["figures"] if figure["name"].startswith("growth")}
+    figures = report(*FEW)["figures"]
+    growth = {figure["name"]: figure["ratio"] for figure in figures if figure["name"].startswith("growth")}
     assert len(growth) == len(SHAPES) + 2
     assert all(ratio < MOST_GROWTH for ratio in growth.values()), growth
 

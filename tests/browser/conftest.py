@@ -100,9 +100,11 @@ def lab(request: pytest.FixtureRequest, server: JupyterServer, browser: Browser)
         yield page
 
 
-@pytest.fixture(params=[LabPage, NotebookPage], ids=["jupyterlab", "notebook"])
+@pytest.fixture(
+    params=[pytest.param(LabPage, id="jupyterlab"), pytest.param(NotebookPage, id="notebook", marks=pytest.mark.slow)]
+)
 def opened(request: pytest.FixtureRequest, server: JupyterServer, browser: Browser) -> Iterator[LabPage]:
-    """A page over JupyterLab and over Notebook 7 in turn."""
+    """A page over JupyterLab, and over Notebook 7 in the slow set."""
     with page_over(server, browser, request, request.param) as page:
         yield page
 

@@ -17,6 +17,20 @@ RUN = 60_000  # ms, for one cell
 
 CONTEXT = "window.jupyterapp.shell.currentWidget.sessionContext"
 
+TWICE = """
+import gradviz, numpy as np
+net = gradviz.Net("twice")
+net.Tanh("x", "a")
+net.Sum(["a", "a"], "s")
+ws = gradviz.Workspace()
+ws.feed("x", np.ones((2, 3), np.float32))
+session = gradviz.debug(net, ["s"], workspace=ws)
+session.restart();
+"""
+"""A cell with a session: x reaches s in two ways."""
+
+TWICE_SHOWN = TWICE + "session"
+
 SLOW = "[anywidget] Failed to initialize model."
 """What anywidget reports where a widget takes two seconds to open. It goes on, and tests see that it opens."""
 
@@ -142,6 +156,41 @@ class LabPage:
             cell - 1,
         )
         return is_to_fail
+
+    def open_panel(self) -> Locator:
+        """The side panel, brought up by its tab."""
+        self.page.get_by_role("tab", name="Gradients (gradviz)").click()
+        panel = self.page.locator("#gradviz-panel")
+        expect(panel).to_be_visible()
+        return panel
+
+    def visit(self, path: str) -> None:
+        """Goes to a file or folder below the server's root, in a workspace that nobody used before."""
+        self.page.goto(f"{self.server.url}/lab/workspaces/{uuid.uuid4().hex[:8]}/tree/{path}?token={self.server.token}")
+
+    def run_command(self, label: str) -> None:
+        """Run a command by the palette."""
+        self.page.evaluate("window.jupyterapp.commands.execute('apputils:activate-command-palette')")
+        field = self.page.locator(".lm-CommandPalette-input")
+        field.fill(label)
+        entry = self.page.locator(".lm-CommandPalette-item").filter(has_text=label).first
+        expect(entry).to_be_visible()
+        field.press("Enter")
+        expect(field).to_be_hidden()
+
+    def open_menu(self, *labels: str) -> Locator:
+        """The entry of a menu that these labels lead to."""
+        self.page.locator(".lm-MenuBar-item").filter(has_text=re.compile(f"^{labels[0]}$")).click()
+        for label in labels[1:-1]:
+            self.page.locator(".lm-Menu-item").filter(has_text=re.compile(f"^{label}$")).hover()
+        return self.page.locator(".lm-Menu-item").filter(has_text=re.compile(f"^{labels[-1]}"))
+
+    def notifications(self) -> Locator:
+        """The center of notifications."""
+        center = self.page.locator(".jp-Notification-List")
+        if not center.is_visible():
+            self.page.evaluate("window.jupyterapp.commands.execute('apputils:display-notifications')")
+        return center
 
     def shot(self, name: str) -> Path:
         """A picture of the page as it is, in tests/artifacts; returns its path."""

@@ -149,6 +149,16 @@ def written_into() -> torch.Tensor:
         return (a + b).sum()
 
 
+def relu_in_place() -> Built:
+    """The gradient of the sigmoid needs its output, which the Relu overwrites."""
+    net = gradviz.Net("relu in place")
+    net.FC(["x", "w", "b"], "h")
+    net.Sigmoid("h", "a")
+    net.Relu("a", "a")
+    net.SumElements("a", "loss")
+    return net, ["loss"], workspace({"x": np.ones((2, 3)), "w": np.ones((4, 3)), "b": np.zeros(4)})
+
+
 gate, reached = Event(), Event()
 gate.set()
 

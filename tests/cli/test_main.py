@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import gradviz
 from tests.cli.conftest import Command
@@ -48,6 +49,7 @@ def test_characters_that_a_terminal_obeys_or_lacks_are_shown(tmp_path: Path) -> 
     assert finished.stdout.startswith(r"\x1b[31mred \u2192 blue, differentiated from y")
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_on_a_terminal_a_long_run_says_how_far_it_is_and_ends_when_interrupted(tmp_path: Path) -> None:
     long = gradviz.Net("long")
     for _ in range(40_000):

@@ -39,7 +39,6 @@ def of_variables():
 @pytest.mark.parametrize("session_of", [of_a_net, of_variables])
 def test_a_session_goes_when_nobody_refers_to_it(session_of, work):
     work(session_of())  # what is kept once and for all
-    gc.collect()
     gc.disable()
     try:
         session = session_of()

@@ -60,14 +60,11 @@ def interrupt_while_drawing(calls: int) -> Iterator[None]:
         if event == "call" and DRAWING in frame.f_code.co_filename and next(left) == 0:
             signal.raise_signal(signal.SIGINT)
 
-    # A shell lets what it runs in the background ignore Ctrl+C.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.setprofile(notice)
     try:
         yield
     finally:
         sys.setprofile(None)
-        signal.signal(signal.SIGINT, before)
 
 
 def picture(drawn: View) -> str:
@@ -260,6 +257,7 @@ def test_groups_survive_a_document_and_wrong_ones_are_refused():
         encode(replace(document, graph=replace(graph, groups=deep)))
 
 
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("calls", [1, 100, 10_000])
 def test_a_layout_that_is_interrupted_leaves_nothing_behind(calls):
     session = Session(trace(residual(500)))

@@ -47,6 +47,7 @@ def test_a_page_tells_of_the_document_and_the_layout_that_it_needs(tmp_path):
     assert not any("<progress" in output.data["text/html"] for output in notebook.cells[0].outputs)
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_while_a_page_is_written_leaves_the_file_that_was_there(tmp_path):
     path = tmp_path / "page.html"
     path.write_text("what was there")
@@ -68,6 +69,7 @@ session.to_html({str(tmp_path / "again.html")!r})
     assert [one.name for one in sorted(tmp_path.iterdir())] == ["again.html", "page.html"]
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_the_stop_button_leaves_a_session_with_what_was_recorded():
     stopped = """
 import os, signal

@@ -9,16 +9,10 @@ import torch
 import gradviz
 from tests.bridges.torch.models import Checkpointed, classified
 
+pytestmark = pytest.mark.usefixtures("ctrl_c")
+
 GOES_ON = (KeyboardInterrupt, SystemExit)
 """What no recording keeps from the user."""
-
-
-@pytest.fixture(autouse=True)
-def with_pythons_own_handler():
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    signal.signal(signal.SIGINT, before)
 
 
 def interrupted(times):

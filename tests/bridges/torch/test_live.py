@@ -233,6 +233,7 @@ def test_a_hook_that_raises_is_the_last_event(model, loss):
     assert gradviz.live(loss).finish().event.kind == "Completed"
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_an_interrupt_loses_nothing(loss):
     node = loss.grad_fn.next_functions[0][0]
     handle = node.register_hook(lambda sent, arrived: os.kill(os.getpid(), signal.SIGINT))
@@ -243,12 +244,8 @@ def test_an_interrupt_loses_nothing(loss):
         live.finish()
         threading.Event().wait(10)  # for the signal, should it come late
 
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            finish()
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with pytest.raises(KeyboardInterrupt):
+        finish()
     handle.remove()
     live.finish()
     assert timeless(live.session.events) == timeless(gradviz.debug(loss).events)

@@ -14,18 +14,12 @@ from gradviz.debugger.telling import document
 from gradviz.notebook.progress import words
 from tests.debugger.loops import fed, recurrent
 
+pytestmark = pytest.mark.usefixtures("ctrl_c")
+
 
 def interrupt():
     """What Ctrl+C and Jupyter's stop button do."""
     os.kill(os.getpid(), signal.SIGINT)
-
-
-@pytest.fixture(autouse=True)
-def with_pythons_own_handler():
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(autouse=True)

@@ -25,7 +25,6 @@ from tests.browser.conftest import fresh_page
 from tests.browser.hosts import recorded
 from tests.browser.lab_page import START, LabPage
 from tests.browser.programs import large
-from tests.browser.test_lab_plugin import visit
 from tests.drawing.nested import loop, workspace
 
 Document = dict[str, Any]
@@ -230,7 +229,7 @@ def test_jupyterlab_refuses_a_damaged_file_in_clear_words_or_shows_it_to_the_end
     texts = dict(damaged(document, number) for number in range(len(DAMAGES)))
     for name, text in texts.items():
         (folder / f"{name}.gradviz.json").write_text(text)
-    visit(lab, folder.name)
+    lab.visit(folder.name)
     for name in texts:
         lab.page.locator(".jp-DirListing-item", has_text=f"{name}.gradviz.json").dblclick(timeout=START)
         opened = lab.page.locator(".jp-Document:visible").filter(has=lab.page.locator(".gradviz-lab-Body"))

@@ -1,5 +1,6 @@
 """The lesson with a model of PyTorch in a real JupyterLab: modules are groups, the NaN is found, its line is there."""
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.jupyter_server import REPOSITORY
@@ -10,6 +11,7 @@ LESSON = REPOSITORY / "demos" / "07-a-nan-in-a-real-model.ipynb"
 WIDGET_CELL = 4
 
 
+@pytest.mark.slow
 def test_the_lesson_finds_the_line_that_makes_a_nan(lab: LabPage) -> None:
     lab.open(LESSON)
     lab.run_cells(WIDGET_CELL)

@@ -4,10 +4,13 @@ import json
 import re
 from collections.abc import Callable
 
-from playwright.sync_api import Locator, WebSocketRoute, expect
+import pytest
+from playwright.sync_api import WebSocketRoute, expect
 
 from tests.browser.lab_page import CONTEXT, START, LabPage, notebook_of
 from tests.browser.view import View
+
+pytestmark = pytest.mark.slow
 
 SESSION = """import gradviz, numpy as np
 net = gradviz.Net("{name}")
@@ -17,11 +20,6 @@ session = gradviz.debug(net, ["s"])
 session"""
 
 OPEN = "path => window.jupyterapp.commands.execute('docmanager:open', { path })"
-
-
-def open_panel(lab: LabPage) -> Locator:
-    lab.page.get_by_role("tab", name="Gradients (gradviz)").click()
-    return lab.page.locator("#gradviz-panel")
 
 
 def open_beside(lab: LabPage, *sources: str, kernel: str | None = None) -> str:
@@ -58,7 +56,7 @@ def shown(lab: LabPage, cell: int = 1) -> View:
 
 def test_two_notebooks_on_two_kernels_keep_their_sessions_apart(lab: LabPage) -> None:
     lab.open_cells(SESSION.format(name="first"))
-    panel = open_panel(lab)
+    panel = lab.open_panel()
     shown(lab).press("ArrowRight")
     expect(panel).to_contain_text("event 1 /")
     open_beside(lab, SESSION.format(name="second"))
@@ -80,7 +78,7 @@ def test_two_notebooks_on_one_kernel_have_one_panel_and_one_that_was_closed_find
     lab: LabPage,
 ) -> None:
     lab.open_cells(SESSION.format(name="shared"), "session.position")
-    panel = open_panel(lab)
+    panel = lab.open_panel()
     first = shown(lab)
     first.press("ArrowRight")
     # JupyterLab lets the notebook that came first hear the kernel: the panel hears through that one.
@@ -159,7 +157,7 @@ class Network:
 def test_steps_made_while_the_network_was_away_reach_python_when_it_is_back_and_python_s_the_page(lab: LabPage) -> None:
     network = Network(lab)
     lab.open_cells(SESSION.format(name="far"), "session.step(); session.position")
-    panel = open_panel(lab)
+    panel = lab.open_panel()
     view = shown(lab)
     view.press("ArrowRight")
     expect(panel).to_contain_text("event 1 /")

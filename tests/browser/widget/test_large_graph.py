@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from gradviz.drawing.nesting import Nesting
+from tests.browser.axe import in_both_themes, violations
 from tests.browser.hosts import Host, JupyterHost, on_a_page, recorded, with_kernels
 from tests.browser.programs import in_place, large, large_loop, skip_connection
-from tests.browser.test_accessibility import in_both_themes, violations
 from tests.browser.view import View, box
 
 OPENED = """async mark => {

@@ -8,8 +8,7 @@ from playwright.sync_api import expect
 
 import gradviz
 from tests.browser.hosts import Host, on_a_page, recorded
-from tests.browser.programs import Build, Built, gated, neuron, skip_connection, written_into
-from tests.browser.test_refused import relu_in_place
+from tests.browser.programs import Build, Built, gated, neuron, relu_in_place, skip_connection, written_into
 from tests.browser.view import GEOMETRY, View, ask, seen
 
 WIDTHS = """graph => [...graph.querySelectorAll(".edge.backward[data-normed]:not(.hot)")]

@@ -6,9 +6,8 @@ import re
 from playwright.sync_api import Locator, expect
 
 from tests.browser.hosts import Host, PageHost
-from tests.browser.lab_page import LabPage
+from tests.browser.lab_page import TWICE_SHOWN, LabPage
 from tests.browser.programs import skip_connection
-from tests.browser.test_lab_plugin import SHOWN, notifications, open_menu, open_panel, run_command
 from tests.browser.view import View, box
 
 CELLS = """() => {
@@ -44,8 +43,8 @@ def code_of(lab: LabPage) -> list[str]:
 def test_the_panel_inserts_the_group_of_its_operator_below_the_active_cell_and_one_undo_takes_it_back(
     lab: LabPage,
 ) -> None:
-    lab.open_cells(SHOWN, "'the last cell'")
-    panel = open_panel(lab)
+    lab.open_cells(TWICE_SHOWN, "'the last cell'")
+    panel = lab.open_panel()
     lab.run_cells(1)
     view = View(lab.page, panel.locator(".gradviz"))
     view.run_to("TanhGradient")
@@ -62,13 +61,13 @@ def test_the_panel_inserts_the_group_of_its_operator_below_the_active_cell_and_o
     lab.code_cells.nth(0).locator(".jp-InputPrompt").click()
     lab.page.keyboard.press("z")
     expect(lab.code_cells).to_have_count(2)
-    assert [source for _, source in cells(lab)[0]] == [SHOWN, "'the last cell'"]
+    assert [source for _, source in cells(lab)[0]] == [TWICE_SHOWN, "'the last cell'"]
 
 
 def test_the_widget_inserts_the_whole_pass_below_its_own_cell_as_steps_that_the_live_widget_follows(
     lab: LabPage,
 ) -> None:
-    lab.open_cells(SHOWN, "'the last cell'")
+    lab.open_cells(TWICE_SHOWN, "'the last cell'")
     lab.run_cells(1)
     widget = View(lab.page, lab.output(1).locator(".gradviz"))
     choose(widget.root, "The whole pass")
@@ -89,20 +88,20 @@ def test_the_widget_inserts_the_whole_pass_below_its_own_cell_as_steps_that_the_
 
 
 def test_commands_and_the_menu_insert_too_and_say_what_cannot_be(lab: LabPage) -> None:
-    lab.open_cells(SHOWN, "'the last cell'")
+    lab.open_cells(TWICE_SHOWN, "'the last cell'")
     lab.run_cells(1)
     lab.code_cells.nth(0).locator(".jp-InputPrompt").click()
-    run_command(lab, "Gradients: Insert This Operator as Cells")
-    expect(notifications(lab)).to_contain_text("Step to one.")
+    lab.run_command("Gradients: Insert This Operator as Cells")
+    expect(lab.notifications()).to_contain_text("Step to one.")
     lab.shot("refused")
-    run_command(lab, "Gradients: Step")
-    open_menu(lab, "Run", "Gradients", "Insert This Operator as Cells").click()
+    lab.run_command("Gradients: Step")
+    lab.open_menu("Run", "Gradients", "Insert This Operator as Cells").click()
     expect(lab.code_cells).to_have_count(5)
     assert run_inserted(lab, 2, 4) == {"a": True}
 
 
 def test_where_nobody_inserts_cells_the_widget_says_so(lab: LabPage) -> None:
-    lab.open_cells(SHOWN, "'the last cell'")
+    lab.open_cells(TWICE_SHOWN, "'the last cell'")
     lab.run_cells(1)
     widget = View(lab.page, lab.output(1).locator(".gradviz"))
     lab.page.evaluate("document.addEventListener('gradviz-insert', (event) => event.stopImmediatePropagation(), true)")
@@ -127,7 +126,7 @@ def test_every_notebook_inserts_and_a_page_without_a_kernel_does_not_offer_it(ho
 
 
 def test_the_list_opens_below_its_button_and_within_the_widget_at_any_width(lab: LabPage) -> None:
-    lab.open_cells(SHOWN)
+    lab.open_cells(TWICE_SHOWN)
     lab.run_cells(1)
     view = View(lab.page, lab.output(1).locator(".gradviz"))
     for width in (1000, 1180, 1280, 1440, 1920):

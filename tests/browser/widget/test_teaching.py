@@ -7,9 +7,9 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 import gradviz
+from tests.browser.axe import in_both_themes, violations
 from tests.browser.hosts import Host, recorded
 from tests.browser.programs import Build, gated, lanes, large, neuron, skip_connection
-from tests.browser.test_accessibility import in_both_themes, violations
 from tests.browser.view import GEOMETRY, View, ask, box
 from tests.drawing.nested import Built, loop, shared_gradient, two_branches, workspace
 

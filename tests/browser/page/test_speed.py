@@ -12,8 +12,8 @@ from playwright.sync_api import Browser
 
 from tests.benchmarks import widget
 from tests.benchmarks.timing import QUICK
+from tests.browser.jupyter_server import REPOSITORY
 
-ROOT = Path(__file__).resolve().parents[2]
 LENIENCE = 3
 SLACK = 1.25
 FEW, MANY = 200, 1000
@@ -50,6 +50,6 @@ def test_module_and_page_stay_small(tmp_path: Path) -> None:
 def test_the_benchmark_has_all_figures() -> None:
     keys = {f"key press, {phase}, {what}" for phase in widget.PHASES for what in ("median", "p95")}
     command = [sys.executable, "-m", "tests.benchmarks", "--quick", "--json", "widget"]
-    finished = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=True)
+    finished = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=300, check=True)
     names = {figure["name"] for figure in json.loads(finished.stdout)["figures"]}
     assert names == {"module", "page", "first paint", "open a group, median", *keys}

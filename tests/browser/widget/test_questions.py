@@ -8,8 +8,7 @@ from playwright.sync_api import Locator, expect
 
 import gradviz
 from tests.browser.hosts import Host, JupyterHost, on_a_page, with_kernels
-from tests.browser.programs import Build, gated, negative_logarithm, skip_connection, written_into
-from tests.browser.test_refused import relu_in_place
+from tests.browser.programs import Build, gated, negative_logarithm, relu_in_place, skip_connection, written_into
 from tests.browser.view import View
 from tests.drawing.nested import Built, shared_gradient, workspace
 

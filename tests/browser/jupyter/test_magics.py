@@ -111,6 +111,7 @@ def notebook(server: JupyterServer, browser: Browser, request: pytest.FixtureReq
         yield page
 
 
+@pytest.mark.slow
 def test_magics_move_the_widget_in_notebook_7(notebook: LabPage) -> None:
     notebook.open_cells(BEGIN, "", "")
     notebook.errors.clear()  # what Notebook 7 itself reports while it loads is not ours

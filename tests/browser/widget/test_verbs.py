@@ -97,15 +97,15 @@ def test_every_key_on_the_card_and_every_button_of_the_toolbar_is_pressed_in_a_t
 
 
 def pressed_keys() -> set[str]:
-    """The keys that tests in this folder press by name."""
+    """The keys that browser tests press by name."""
     calls = re.findall(r"\bpress\(([^()]*)\)", sources())
     return {key for call in calls for key in re.findall(r'"([^"]+)"', call)}
 
 
 def pressed_buttons() -> set[str]:
-    """The buttons that tests in this folder click by name."""
+    """The buttons that browser tests click by name."""
     return set(re.findall(r'button\("([^"]+)"\)\.click\(\)', sources())) | {"Keys"}
 
 
 def sources() -> str:
-    return "\n".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))
+    return "\n".join(path.read_text() for path in Path(__file__).parents[1].rglob("test_*.py"))

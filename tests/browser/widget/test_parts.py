@@ -6,11 +6,10 @@ from itertools import pairwise
 import numpy as np
 from playwright.sync_api import expect
 
+from tests.browser.axe import in_both_themes, violations
 from tests.browser.hosts import Host, JupyterHost, on_a_page, with_kernels
 from tests.browser.lab_page import LabPage
 from tests.browser.programs import long_chain, long_loop, record
-from tests.browser.test_accessibility import in_both_themes, violations
-from tests.browser.test_lab_plugin import open_panel
 from tests.browser.view import box
 
 END = 56_003
@@ -167,7 +166,7 @@ def test_the_side_panel_follows_from_part_to_part(lab: LabPage) -> None:
         "from tests.browser.programs import long_chain, record\nsession = record(long_chain)",
         "session.finish()\nsession",
     )
-    panel = open_panel(lab)
+    panel = lab.open_panel()
     lab.run_cells(2)
     expect(panel).to_contain_text(f"event {END} / {END}")
     panel.get_by_role("button", name="Restart").click()

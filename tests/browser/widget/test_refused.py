@@ -2,22 +2,10 @@
 
 import re
 
-import numpy as np
 from playwright.sync_api import expect
 
-import gradviz
 from tests.browser.hosts import Host, JupyterHost, everywhere, on_a_page, with_kernels
-from tests.drawing.nested import Built, workspace
-
-
-def relu_in_place() -> Built:
-    """The gradient of the sigmoid needs its output, which the Relu overwrites."""
-    net = gradviz.Net("relu in place")
-    net.FC(["x", "w", "b"], "h")
-    net.Sigmoid("h", "a")
-    net.Relu("a", "a")
-    net.SumElements("a", "loss")
-    return net, ["loss"], workspace({"x": np.ones((2, 3)), "w": np.ones((4, 3)), "b": np.zeros(4)})
+from tests.browser.programs import relu_in_place
 
 
 @everywhere

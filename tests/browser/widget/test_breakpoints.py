@@ -8,10 +8,10 @@ import numpy as np
 from playwright.sync_api import Browser, expect
 
 import gradviz
+from tests.browser.axe import in_both_themes, violations
 from tests.browser.conftest import fresh_page
 from tests.browser.hosts import Host, JupyterHost, recorded, with_kernels
 from tests.browser.programs import gated, skip_connection
-from tests.browser.test_accessibility import in_both_themes, violations
 from tests.browser.view import View
 from tests.drawing.nested import workspace
 

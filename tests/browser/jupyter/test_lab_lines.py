@@ -6,7 +6,6 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.lab_page import START, LabPage
-from tests.browser.test_lab_plugin import open_panel, run_command
 from tests.browser.view import View
 
 NET = """import gradviz, numpy as np
@@ -47,7 +46,7 @@ def marked(lab: LabPage, kind: str) -> Locator:
     ("source", "tanh", "total"),
     [
         (NET, 'net.Tanh("x", "a")', 'net.Sum(["a", "a"], "s")'),
-        (VARIABLES, "a = F.tanh(x)", "s = F.sum(a * a)"),
+        pytest.param(VARIABLES, "a = F.tanh(x)", "s = F.sum(a * a)", marks=pytest.mark.slow),
         (TORCH, "    a = torch.tanh(x)", "    s = (a * a).sum()"),
     ],
     ids=["net", "variables", "torch"],
@@ -66,7 +65,7 @@ def test_the_line_of_the_current_operator_is_marked_while_one_steps(
     view.run_to("x_grad")
     expect(marked(lab, "backward")).to_have_text([tanh])
     assert lab.notebook.locator(".jp-WindowedPanel-outer").evaluate("pane => pane.scrollTop") == scrolled
-    run_command(lab, "Gradients: Show the Current Line")
+    lab.run_command("Gradients: Show the Current Line")
     expect(marked(lab, "backward")).to_be_in_viewport()
 
 
@@ -108,7 +107,7 @@ def test_the_mark_goes_with_the_widget_and_comes_back_with_the_panel(lab: LabPag
     expect(marked(lab, "line")).to_have_count(1)
     lab.page.evaluate("window.jupyterapp.shell.currentWidget.content.widgets[0].model.outputs.clear()")
     expect(marked(lab, "line")).to_have_count(0)
-    open_panel(lab)
+    lab.open_panel()
     expect(marked(lab, "line")).to_have_count(1)
     lab.page.get_by_role("button", name="Restart the kernel", exact=True).click()
     lab.page.get_by_role("button", name="Confirm Kernel Restart").click()

@@ -12,23 +12,10 @@ from playwright.sync_api import Locator, expect
 
 import gradviz
 from gradviz.debugger.document.schema import VERSION
-from tests.browser.lab_page import START, LabPage
+from tests.browser.lab_page import START, TWICE, TWICE_SHOWN, LabPage
 from tests.browser.view import View, box
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
-
-SESSION = """
-import gradviz, numpy as np
-net = gradviz.Net("twice")
-net.Tanh("x", "a")
-net.Sum(["a", "a"], "s")
-ws = gradviz.Workspace()
-ws.feed("x", np.ones((2, 3), np.float32))
-session = gradviz.debug(net, ["s"], workspace=ws)
-session.restart();
-"""
-
-SHOWN = SESSION + "session"
 
 NARROWEST = 252
 """Pixels of the side panel, as narrow as JupyterLab lets it be, with its border."""
@@ -42,22 +29,9 @@ TOO_WIDE = """root => ["", ".gv-toolbar", ".gv-strip", ".gv-inside", ".gv-teach"
 """What of a widget is wider than its place, but for what has a way to scroll of its own."""
 
 
-def open_panel(lab: LabPage) -> Locator:
-    """The side panel, brought up by its tab."""
-    lab.page.get_by_role("tab", name="Gradients (gradviz)").click()
-    panel = lab.page.locator("#gradviz-panel")
-    expect(panel).to_be_visible()
-    return panel
-
-
-def visit(lab: LabPage, path: str) -> None:
-    """Goes to a file or folder below the server's root, in a workspace that nobody used before."""
-    lab.page.goto(f"{lab.server.url}/lab/workspaces/{uuid.uuid4().hex[:8]}/tree/{path}?token={lab.server.token}")
-
-
 def test_the_side_panel_and_shortcuts_move_the_session_of_the_notebook_until_its_kernel_restarts(lab: LabPage) -> None:
-    lab.open_cells(SHOWN, "session.step();", "session.position")
-    panel = open_panel(lab)
+    lab.open_cells(TWICE_SHOWN, "session.step();", "session.position")
+    panel = lab.open_panel()
     expect(panel).to_contain_text("Run session = gradviz.debug(net, ys, workspace=ws) in a cell")
     lab.run_cells(1)
     expect(panel).to_contain_text("event 0 /")
@@ -96,8 +70,8 @@ def another():
 def test_panel_and_commands_follow_the_widget_clicked_or_displayed_last_and_never_one_that_was_only_made(
     lab: LabPage,
 ) -> None:
-    lab.open_cells(SHOWN, ANOTHER + "second = another()\nsecond", "third = another(); fourth = another()")
-    panel = open_panel(lab)
+    lab.open_cells(TWICE_SHOWN, ANOTHER + "second = another()\nsecond", "third = another(); fourth = another()")
+    panel = lab.open_panel()
     chooser = panel.get_by_label("Recording")
     expect(chooser).to_be_hidden()
     lab.run_cells(2)
@@ -114,7 +88,7 @@ def test_panel_and_commands_follow_the_widget_clicked_or_displayed_last_and_neve
     expect(chooser.locator("option:checked")).to_have_text("twice · cell 2")
     widgets[0].graph.click()
     expect(chooser.locator("option:checked")).to_have_text("twice · cell 1")
-    run_command(lab, "Gradients: Step Over")
+    lab.run_command("Gradients: Step Over")
     widgets[0].expect_at(1)
     lab.page.keyboard.press("Alt+F11")
     widgets[0].expect_at(2)
@@ -127,27 +101,8 @@ def test_panel_and_commands_follow_the_widget_clicked_or_displayed_last_and_neve
     widgets[0].expect_at(2)
 
 
-def run_command(lab: LabPage, label: str) -> None:
-    """Run a command by the palette."""
-    lab.page.evaluate("window.jupyterapp.commands.execute('apputils:activate-command-palette')")
-    field = lab.page.locator(".lm-CommandPalette-input")
-    field.fill(label)
-    entry = lab.page.locator(".lm-CommandPalette-item").filter(has_text=label).first
-    expect(entry).to_be_visible()
-    field.press("Enter")
-    expect(field).to_be_hidden()
-
-
-def open_menu(lab: LabPage, *labels: str) -> Locator:
-    """The entry of a menu that these labels lead to."""
-    lab.page.locator(".lm-MenuBar-item").filter(has_text=re.compile(f"^{labels[0]}$")).click()
-    for label in labels[1:-1]:
-        lab.page.locator(".lm-Menu-item").filter(has_text=re.compile(f"^{label}$")).hover()
-    return lab.page.locator(".lm-Menu-item").filter(has_text=re.compile(f"^{labels[-1]}"))
-
-
 def test_toolbar_menus_and_status_bar_lead_to_the_session_and_say_where_it_stands(lab: LabPage) -> None:
-    lab.open_cells(SHOWN)
+    lab.open_cells(TWICE_SHOWN)
     status = lab.page.locator(".gradviz-lab-Status")
     expect(status).to_be_hidden()
     lab.notebook.locator(".jp-Toolbar-item[data-jp-item-name='gradviz'] button, jp-button").first.click()
@@ -155,31 +110,23 @@ def test_toolbar_menus_and_status_bar_lead_to_the_session_and_say_where_it_stand
     expect(panel).to_contain_text("Run session = gradviz.debug(net, ys, workspace=ws) in a cell")
     lab.run_cells(1)
     expect(status).to_have_text(re.compile("^∇ 0 / "))
-    open_menu(lab, "Run", "Gradients", "Step").first.click()
+    lab.open_menu("Run", "Gradients", "Step").first.click()
     expect(status).to_have_text(re.compile("^∇ 1 / "))
 
 
 def test_a_session_is_saved_as_a_recording_a_page_and_a_notebook_and_says_why_where_it_cannot(lab: LabPage) -> None:
-    lab.open_cells(SHOWN)
+    lab.open_cells(TWICE_SHOWN)
     lab.run_cells(1)
     folder = lab.server.root / lab.page.evaluate("window.jupyterapp.shell.currentWidget.context.path").split("/")[0]
     for form, name in {"Recording": "twice.gradviz.json", "Page": "twice.html", "Notebook": "twice.ipynb"}.items():
-        open_menu(lab, "File", "Gradients", f"Save as {form}").click()
+        lab.open_menu("File", "Gradients", f"Save as {form}").click()
         dialog = lab.page.get_by_role("dialog")
         expect(dialog.get_by_role("textbox")).to_have_value(name)
         dialog.get_by_role("button", name="Save").click()
-        expect(notifications(lab)).to_contain_text(f"Saved as {folder / name}")
+        expect(lab.notifications()).to_contain_text(f"Saved as {folder / name}")
     assert gradviz.load(folder / "twice.gradviz.json").name == "twice"
     assert (folder / "twice.html").read_text().startswith("<!doctype html>")
     assert json.loads((folder / "twice.ipynb").read_text())["cells"]
-
-
-def notifications(lab: LabPage) -> Locator:
-    """The center of notifications."""
-    center = lab.page.locator(".jp-Notification-List")
-    if not center.is_visible():
-        lab.page.evaluate("window.jupyterapp.commands.execute('apputils:display-notifications')")
-    return center
 
 
 def test_a_tile_of_the_launcher_opens_a_copy_of_the_lessons(lab: LabPage) -> None:
@@ -200,10 +147,11 @@ def make_narrow(lab: LabPage, panel: Locator) -> None:
     lab.page.mouse.up()
 
 
+@pytest.mark.slow
 def test_in_a_narrow_side_panel_everything_can_be_read_and_pressed_and_is_answered(lab: LabPage) -> None:
-    lab.open_cells(SHOWN)
+    lab.open_cells(TWICE_SHOWN)
     lab.run_cells(1)
-    panel = open_panel(lab)
+    panel = lab.open_panel()
     expect(panel).to_contain_text("event 0 /")
     make_narrow(lab, panel)
     view = View(lab.page, panel.locator(".gradviz"))
@@ -254,7 +202,7 @@ def test_a_double_click_opens_a_recording_and_of_a_file_that_cannot_be_read_it_s
     }
     for number, content in enumerate(damaged.values()):
         recording.with_name(f"{number}.gradviz.json").write_text(content)
-    visit(lab, recording.parent.name)
+    lab.visit(recording.parent.name)
     lab.page.locator(".jp-DirListing-item", has_text="lesson.gradviz.json").dblclick(timeout=START)
     document = lab.page.locator(".jp-Document:visible")
     expect(document).to_contain_text("event 0 /")
@@ -282,7 +230,7 @@ def reopen(lab: LabPage) -> Locator:
     assert {"image/svg+xml", "text/html", "text/plain"} <= set(kept)
     copy = saved.with_name("again.ipynb")
     shutil.copyfile(saved, copy)
-    visit(lab, copy.relative_to(lab.server.root).as_posix())
+    lab.visit(copy.relative_to(lab.server.root).as_posix())
     expect(lab.notebook.locator(".jp-Notebook-ExecutionIndicator[data-status='idle']")).to_be_visible(timeout=START)
     return lab.output(1)
 
@@ -294,7 +242,7 @@ LEFT_AT = """said => window.jupyterapp.shell.currentWidget.content.widgets[0].mo
 
 @pytest.mark.slow
 def test_a_saved_notebook_finds_its_session_after_a_reload_and_without_a_kernel_shows_a_picture(lab: LabPage) -> None:
-    lab.open_cells(SESSION + "session.step()\nsession")
+    lab.open_cells(TWICE + "session.step()\nsession")
     lab.run_cells(1)
     widget = lab.output(1).locator(".gradviz")
     expect(widget).to_be_visible()
@@ -303,7 +251,7 @@ def test_a_saved_notebook_finds_its_session_after_a_reload_and_without_a_kernel_
     lab.page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
     lab.page.reload()
     expect(lab.notebook).to_be_visible(timeout=START)
-    panel = open_panel(lab)
+    panel = lab.open_panel()
     expect(panel).to_contain_text("event 1 /", timeout=START)
     widget.get_by_role("button", name="Step", exact=True).click(timeout=START)
     expect(widget).to_contain_text("event 2 /")

@@ -1,18 +1,16 @@
 """What axe finds in the widget, wherever it lives, and in the page without a server as a whole."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.axe import in_both_themes, violations
 from tests.browser.conftest import fresh_page
 from tests.browser.hosts import Host, everywhere, on_a_page, recorded
-from tests.browser.programs import Build, skip_connection, written_into
-from tests.browser.test_refused import relu_in_place
+from tests.browser.programs import Build, relu_in_place, skip_connection, written_into
 from tests.drawing.nested import loop
 
 ANSWERS: list[tuple[str, str, str | re.Pattern[str]]] = [
@@ -24,33 +22,6 @@ ANSWERS: list[tuple[str, str, str | re.Pattern[str]]] = [
     ("Ledger", "Paths of the gradient of a@0", re.compile("along 2 paths.*their parts add up to the gradient", re.S)),
 ]
 """Tabs, what to press there, and what it brings."""
-
-
-COLOURS = ("color-contrast",)
-"""The rules that a theme can break: what is checked in the light need not be checked whole in the dark."""
-
-CHECK = """([context, rules]) => axe.run(context, {
-  resultTypes: ["violations"], preload: false, ...(rules && { runOnly: rules }),
-}).then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html.slice(0, 200))]))"""
-
-
-def violations(page: Page, context: str, rules: Sequence[str] | None = None) -> list[Any]:
-    """What axe says is wrong inside of the element that `context` selects, with the elements at fault.
-
-    Args:
-        rules: those to check; None: all.
-    """
-    if not page.evaluate("() => 'axe' in window"):
-        page.evaluate(AXE_SCRIPT)
-    found: list[Any] = page.evaluate(CHECK, [context, rules])
-    return found
-
-
-def in_both_themes(host: Host) -> Iterator[Sequence[str] | None]:
-    """The rules to check in the light theme, then those in the dark one; the host has that theme meanwhile."""
-    yield None
-    host.set_dark(True)
-    yield COLOURS
 
 
 @everywhere
