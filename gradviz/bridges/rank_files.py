@@ -13,13 +13,12 @@ import numpy as np
 
 from ..debugger import Recording
 from ..debugger.answers import leaf_gradients
+from ..debugger.document import ENDING
 from ..operators.registry import Array
 from ..program import GradvizError
 from . import bridge_in_use
 
-RECORDING = ".gradviz.json"
-
-NAME = re.compile(r"rank-(0|[1-9]\d*)-of-([1-9]\d*)" + re.escape(RECORDING))
+NAME = re.compile(r"rank-(0|[1-9]\d*)-of-([1-9]\d*)" + re.escape(ENDING))
 
 
 class RankGradients(NamedTuple):
@@ -47,17 +46,17 @@ def recording_of_rank(folder: Path) -> Path:
             f"{folder} is a folder, and this process has no rank to name a file in it by.",
             kind="no_rank",
             ways_out=[
-                f'Name a file: session.save("{folder / "first"}{RECORDING}").',
+                f'Name a file: session.save("{folder / "first"}{ENDING}").',
                 "In a distributed job call torch.distributed.init_process_group first.",
             ],
         )
     number, count = rank
-    return folder / f"rank-{number}-of-{count}{RECORDING}"
+    return folder / f"rank-{number}-of-{count}{ENDING}"
 
 
 def gradients_beside(recording: Path) -> Path:
     """The file of the gradients that belong to a recording."""
-    return recording.with_name(recording.name.removesuffix(RECORDING) + ".npz")
+    return recording.with_name(recording.name.removesuffix(ENDING) + ".npz")
 
 
 def packed(recording: Recording) -> bytes:

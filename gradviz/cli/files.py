@@ -9,11 +9,9 @@ from pathlib import Path
 import msgspec
 
 from .. import Net, Session, load
-from ..debugger.document import FORMAT
+from ..debugger.document import ENDING, FORMAT
 from ..notebook.files import FileError
 from ..program import GradvizError
-
-RECORDING = ".gradviz.json"
 
 MOST_BYTES = 256_000_000
 """Of a file that is read as a whole."""
@@ -60,7 +58,7 @@ def _readable(path: Path) -> Iterator[None]:
 
 def is_recording(path: Path) -> bool:
     """Whether a file is a recording, or meant to be one, by its name or what it says of itself; raises FileError."""
-    if path.name.endswith(RECORDING):
+    if path.name.endswith(ENDING):
         check(path)
         return True
     data = read(path)

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ..debugger.document import ENDING
 from ..notebook import BUDGET
 from ..operators.table import markdown
 from ..version import __version__
 from .completion import SHELLS, script
-from .files import RECORDING
 from .lab import DEFAULT_FOLDER, lab
 from .nets import grad, run
 from .output import say
@@ -20,7 +20,7 @@ from .recordings import QUESTIONS, ask, graph, html, parameters_of
 
 NET = 'a net as net.save writes it: {"name": ..., "ops": [{"type": "Tanh", "inputs": ["x"], "outputs": ["y"]}]}'
 
-EITHER = f"a *{RECORDING} file, as session.save and gradviz grad -o write it, or a net"
+EITHER = f"a *{ENDING} file, as session.save and gradviz grad -o write it, or a net"
 
 Add = Callable[..., ArgumentParser]
 """Makes the parser of a command: its name, its function, its help and description."""
@@ -74,7 +74,7 @@ def _grad(add: Add) -> None:
     one.add_argument("file", type=Path, metavar="NET", help=NET)
     _ys(one)
     _feeds(one)
-    _output(one, f"FILE{RECORDING}", "save the recording, that html, graph, ask and JupyterLab open")
+    _output(one, f"FILE{ENDING}", "save the recording, that html, graph, ask and JupyterLab open")
     _json(one)
 
 
@@ -95,7 +95,7 @@ def _html(add: Add) -> None:
         "It is one file with all views and keys, which needs no server and no network. Nothing is written where the "
         "recording cannot be read.",
     )
-    one.add_argument("file", type=Path, metavar="recording", help=f"a *{RECORDING} file, as session.save writes it")
+    one.add_argument("file", type=Path, metavar="recording", help=f"a *{ENDING} file, as session.save writes it")
     _output(one, "PAGE", "default: beside the recording, as .html")
     one.add_argument("--title", help="default: the name of the net")
     one.add_argument(

@@ -9,8 +9,9 @@ from typing import Any
 
 from .. import Session
 from ..debugger.answers import Questions
+from ..debugger.document import ENDING
 from ..notebook.files import FileError, write_whole
-from .files import RECORDING, is_recording, read_net, read_recording
+from .files import is_recording, read_net, read_recording
 from .nets import recorded
 from .output import give, say, target, written
 
@@ -55,7 +56,7 @@ def html(args: Namespace) -> int:
     """Makes a page of a recording, by default beside it; raises TraceError, FileError, CursorError."""
     session = read_recording(args.file)
     session.run_to(0 if args.at is None else args.at)
-    args.output = args.output or args.file.with_name(args.file.name.removesuffix(RECORDING) + ".html")
+    args.output = args.output or args.file.with_name(args.file.name.removesuffix(ENDING) + ".html")
     path = target(args)
     assert path is not None
     session.to_html(path, budget=args.budget, title=args.title)

@@ -9,13 +9,14 @@ from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple
 
+from ..debugger.document import ENDING
 from ..program import GradvizError
 from .session_protocol import Shown
 
 GENERATOR = '<meta name="generator" content="gradviz'
 """Marks a page of gradviz."""
 
-ENDINGS = {"recording": ".gradviz.json", "page": ".html", "notebook": ".ipynb"}
+ENDINGS = {"recording": ENDING, "page": ".html", "notebook": ".ipynb"}
 
 
 class FileError(GradvizError):

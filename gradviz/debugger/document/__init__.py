@@ -35,13 +35,13 @@ from .parts import (
     json_safe,
     number,
 )
-from .schema import FORMAT, Entered, Part, Trace, all_lines, filled
+from .schema import ENDING, FORMAT, Entered, Part, Trace, all_lines, filled
 
 __all__ = [
-    "FORMAT", "LONGEST_SOURCE", "MERGED_ROWS", "MOST_EVENTS", "MOST_SOURCES", "PREVIEW_COLUMNS", "PREVIEW_ROWS",
-    "BreakpointEntry", "Contribution", "Entered", "EventRow", "Formula", "Frame", "Grad", "Graph", "How", "Kind",
-    "Ledger", "Line", "Marked", "Merge", "MergedRow", "Narration", "NodeGroup", "Number", "Obstacle", "Part", "Pool",
-    "RanColumns", "Revision", "Role", "Schedule", "Source", "Subnet", "Trace", "TraceError", "TraceEvent", "Value",
-    "Wait", "Workspaces", "all_lines", "as_rows", "decode", "decode_with_events", "described", "encode",
-    "encode_packed", "filled", "json_safe", "number", "rows_and_columns",
+    "ENDING", "FORMAT", "LONGEST_SOURCE", "MERGED_ROWS", "MOST_EVENTS", "MOST_SOURCES", "PREVIEW_COLUMNS",
+    "PREVIEW_ROWS", "BreakpointEntry", "Contribution", "Entered", "EventRow", "Formula", "Frame", "Grad", "Graph",
+    "How", "Kind", "Ledger", "Line", "Marked", "Merge", "MergedRow", "Narration", "NodeGroup", "Number", "Obstacle",
+    "Part", "Pool", "RanColumns", "Revision", "Role", "Schedule", "Source", "Subnet", "Trace", "TraceError",
+    "TraceEvent", "Value", "Wait", "Workspaces", "all_lines", "as_rows", "decode", "decode_with_events", "described",
+    "encode", "encode_packed", "filled", "json_safe", "number", "rows_and_columns",
 ]  # fmt: skip

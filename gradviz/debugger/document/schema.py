@@ -39,6 +39,8 @@ from .parts import (
 
 FORMAT: Literal["gradviz-trace"] = "gradviz-trace"
 VERSION: Literal[6] = 6
+ENDING = ".gradviz.json"
+"""Of the names of files."""
 
 E = TypeVar("E")
 A = TypeVar("A")

@@ -36,6 +36,15 @@ NAMING = ("", "name", "version")
 """Fields that a blob has though nothing was computed."""
 
 
+class _Write(NamedTuple):
+    """A version of a blob is written."""
+
+    position: int
+    blob: str
+    run: int
+    """Of a nested net; else `NOWHERE`."""
+
+
 class Computed(NamedTuple):
     """When a blob got values, and which."""
 
@@ -207,16 +216,17 @@ class Rows:
         rows = np.flatnonzero(is_meant[self._numbers])
         names = [str(self._outputs[number]) for number in self._numbers[rows].tolist()]
         given = [(row, one) for row, one in self._gradients_written if blob in (one, bare(one))]
-        computed = [
-            *((0, one, NOWHERE) for one in self._fed(blob)),
-            *zip(self.positions[rows].tolist(), names, self._frames_of(rows).tolist(), strict=True),
-            *((int(self.positions[row]), one, NOWHERE) for row, one in given),
+        writes = [
+            *(_Write(0, one, NOWHERE) for one in self._fed(blob)),
+            *map(_Write, self.positions[rows].tolist(), names, self._frames_of(rows).tolist()),
+            *(_Write(int(self.positions[row]), one, NOWHERE) for row, one in given),
         ]
-        frames = np.array([run for _, _, run in computed], np.int64)
-        values = self._values.each(frames, np.arange(len(computed)), [key_of(one) for _, one, _ in computed])
-        order = sorted((at for at, one in enumerate(values) if one is not None), key=lambda at: computed[at][0])
-        entries = Entries([values[at] for at in order], frames[order])
-        return Computed([computed[at][0] for at in order], [computed[at][1] for at in order], entries)
+        runs = np.array([one.run for one in writes], np.int64)
+        values = self._values.each(runs, np.arange(len(writes)), [key_of(one.blob) for one in writes])
+        order = sorted((at for at, one in enumerate(values) if one is not None), key=lambda at: writes[at].position)
+        writes = [writes[at] for at in order]
+        entries = Entries([values[at] for at in order], runs[order])
+        return Computed([one.position for one in writes], [one.blob for one in writes], entries)
 
     def _fed(self, blob: str) -> list[str]:
         """The versions of a blob that have values around all nested nets and that nothing writes there."""

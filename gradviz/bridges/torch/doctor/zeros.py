@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import torch
 from torch.autograd.graph import Node
@@ -190,7 +191,7 @@ HALF = ("Scale the loss up while going backward: torch.amp.GradScaler.", "Use bf
 def _always(case: Case, zero_leaves: Sequence[tuple[Node, str]]) -> Iterator[Finding]:
     """After a pass: those to which every way leads through an operator that may be why, the most certain first."""
     if behind := _behind(case, zero_leaves, lambda node: type_of(node) in FLAT):
-        yield _after(case, "zero", *behind, "{operator} is flat, its derivative is 0 everywhere", STRAIGHT)
+        yield _after(case, "zero", behind, "{operator} is flat, its derivative is 0 everywhere", STRAIGHT)
         return
     if _is_done(case):
         return
@@ -198,18 +199,18 @@ def _always(case: Case, zero_leaves: Sequence[tuple[Node, str]]) -> Iterator[Fin
     others = len(leaf_gradients(case)) - len(zero_leaves)
     if behind and others == len(_open(case, is_half).intersection(leaf_gradients(case))) and not _is_zeroed(case):
         why = "most likely it underflows in the backward of {operator}, below 6e-8 float16 has only 0"
-        yield _after(case, "underflow", *behind, why, *HALF)
+        yield _after(case, "underflow", behind, why, *HALF)
         return
     shut = _shut(case, {node for node, _ in zero_leaves})
     behind = _behind(case, zero_leaves, lambda node: node in shut)
-    is_by_zero_grad = behind is not None and not others and len(behind[0]) < len(zero_leaves)
-    if behind is None or is_by_zero_grad or any(name not in case.parameters for name in behind[0]):
+    is_by_zero_grad = behind is not None and not others and len(behind.names) < len(zero_leaves)
+    if behind is None or is_by_zero_grad or any(name not in case.parameters for name in behind.names):
         return
     # What is sent to a bias may add up to zero.
-    are_biases = all(case.parameters[name].dim() < 2 for name in behind[0])
+    are_biases = all(case.parameters[name].dim() < 2 for name in behind.names)
     if not are_biases and not any(one.dim() > 1 and is_zero(one) for one in case.parameters.values()):
         why = "most likely {operator} cuts every element off"
-        yield _after(case, "zero", *behind, why, "Call diagnose before backward(): then the operator is found.")
+        yield _after(case, "zero", behind, why, "Call diagnose before backward(): then the operator is found.")
 
 
 def _shut(case: Case, zero: set[Node]) -> set[Node]:
@@ -243,22 +244,27 @@ def _is_zeroed(case: Case) -> bool:
     return seen[-1:] == ["zero_grad"]
 
 
-def _after(case: Case, kind: str, names: list[str], node: Node, why: str, *ways_out: str) -> Finding:
+class _Behind(NamedTuple):
+    """Leaves that are behind operators that stop gradients, and the last such operator."""
+
+    names: list[str]
+    node: Node
+
+
+def _after(case: Case, kind: str, behind: _Behind, why: str, *ways_out: str) -> Finding:
     """A finding after a pass."""
-    line = case.line(node)
-    why = why.format(operator=f"{case.operator(node)}{in_line(line)}")
+    names, line = behind.names, case.line(behind.node)
+    why = why.format(operator=f"{case.operator(behind.node)}{in_line(line)}")
     sentence = f"{subject(names, case.parameters, 'have')} a gradient of zeros: {why}."
     return Finding(kind, sentence, tuple(names), line, True, each_of(names), ways_out)
 
 
-def _behind(
-    case: Case, zero_leaves: Sequence[tuple[Node, str]], stops: Callable[[Node], bool]
-) -> tuple[list[str], Node] | None:
-    """The leaves that are behind operators that stop gradients, and the last such operator; None: there are none."""
+def _behind(case: Case, zero_leaves: Sequence[tuple[Node, str]], stops: Callable[[Node], bool]) -> _Behind | None:
+    """The leaves that are behind operators that stop gradients; None: there are none."""
     reached = _open(case, stops)
     names = [name for node, name in zero_leaves if node not in reached]
     last = next((node for node in reversed(case.graph.nodes) if stops(node)), None)
-    return (names, last) if names and last is not None else None
+    return _Behind(names, last) if names and last is not None else None
 
 
 def _open(case: Case, stops: Callable[[Node], bool]) -> set[Node]:
