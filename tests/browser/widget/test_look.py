@@ -3,12 +3,15 @@
 import re
 from itertools import chain, product
 
+import numpy as np
 import pytest
 from playwright.sync_api import Locator, expect
 
+import gradviz
 from tests.browser.hosts import Host, everywhere, on_a_page, recorded
 from tests.browser.programs import large, skip_connection
 from tests.browser.view import BOXES, View, box
+from tests.drawing.nested import Built, workspace
 
 END = len(recorded(skip_connection))
 LINE = 20
@@ -35,6 +38,9 @@ UNCOVERED = """one => {
 PANES = ("Program", "Graph", "Inspector")
 
 WIDTHS = (1440, 800)
+
+BESIDE_PANES = 1000
+"""How wide a widget is in a window of 1 440 pixels, beside JupyterLab's files."""
 
 FIXED = (".gv-program", ".gv-graph", ".gv-inspector", ".gv-narration", "[role=slider]", ".gv-window > svg")
 """What a step moves nowhere."""
@@ -181,6 +187,26 @@ def test_one_row_of_tabs_is_in_sight_with_the_open_one_and_a_button_counts_the_o
     more.click()
     assert box(row)[3] > row_box[3], "all rows are in sight"
     expect(more).to_have_text("fewer")
+
+
+def long_names() -> Built:
+    """Two gradients of one weight come from operators that have long names, as a model's do."""
+    net = gradviz.Net("long names")
+    net.Softmax("embedding.words.weight", "softmax")
+    net.LogSoftmax("embedding.words.weight", "log_softmax")
+    net.Sum(["softmax", "log_softmax"], "y")
+    return net, ["y"], workspace({"embedding.words.weight": np.eye(4)})
+
+
+@on_a_page
+def test_a_ledger_of_long_names_fits_into_the_inspector_beside_a_notebook_s_panes(host: Host) -> None:
+    view = host.show(long_names)
+    host.set_width(BESIDE_PANES)
+    view.run_to("Accumulated")
+    ledger = view.open_tab("Ledger")
+    expect(ledger).to_contain_text("sum of 2 contributions")
+    assert ledger.evaluate("pane => pane.scrollWidth - pane.clientWidth") == 0
+    expect(ledger.locator("tbody td:last-child").first).to_be_in_viewport(ratio=1)
 
 
 def test_the_graph_or_the_table_is_chosen_in_the_toolbar(host: Host) -> None:

@@ -103,10 +103,16 @@ function caption(trace: Trace, ledger: Ledger): Child[] {
 
 /** The numbers of one contribution, and below them what it is called and which way it came. */
 function contributionRows(contribution: Contribution, words: Words): HTMLElement[] {
-  const producer = element("td", {}, element("b", {}, contribution.producer));
+  const producer = element("td", {}, element("b", {}, ...breakable([contribution.producer])));
   const first = element("tr", { class: "gv-numbers" }, producer, ...numbers(contribution, words));
   const way = element("span", { class: "gv-note" }, [HOW[contribution.how], contribution.path.join(" → ")].filter(Boolean).join(" · "));
   return [first, element("tr", {}, element("td", { colspan: 4 }, element("code", {}, ...version(contribution.gradient)), " ", way))];
+}
+
+/** A name that may be continued on the next line where a word of it begins: Embedding|Backward0, words.|weight|_grad@0. */
+function breakable(name: Child[]): Child[] {
+  const parts = (text: string): Child[] => text.split(/(?<=[a-z])(?=[A-Z])|(?<=\.)|(?=_)/).flatMap((part, at) => (at > 0 ? [element("wbr"), part] : [part]));
+  return name.flatMap((child) => (typeof child === "string" ? parts(child) : [child]));
 }
 
 /** Norm, share and cosine; the latter do not exist where a norm is zero. */
@@ -127,7 +133,7 @@ export function shareBar(share: Scalar | null): HTMLElement {
 }
 
 function totalRows(ledger: Ledger, value: Value | undefined, isLater: boolean, { missing }: Words): HTMLElement[] {
-  const sum = element("tr", { class: "gv-numbers" }, element("td", {}, element("b", {}, ...version(ledger.total))));
+  const sum = element("tr", { class: "gv-numbers" }, element("td", {}, element("b", {}, ...breakable(version(ledger.total)))));
   const kind = element("tr", {}, element("td", { class: "gv-note", colspan: 4 }, value ? `${describe(value)}${isLater ? ", computed later" : ""}` : isLater ? "" : "nothing was run"));
   if (ledger.norm === null) sum.append(element("td", { class: "gv-not-computed", colspan: 3 }, missing));
   else {

@@ -206,6 +206,9 @@
   color: var(--gv-muted);
   opacity: 1;
 }
+.gradviz input:placeholder-shown {
+  text-overflow: ellipsis;
+}
 .gradviz input[aria-invalid] {
   border-color: var(--gv-wrong);
 }
@@ -1868,7 +1871,7 @@
 .gradviz .gv-ledger .gv-share {
   white-space: nowrap;
 }
-.gv-ledger code {
+.gv-ledger :is(b, code) {
   overflow-wrap: anywhere;
 }
 .gv-share-bar {
@@ -1895,7 +1898,7 @@
 .gradviz .gv-ledger tfoot .gv-share {
   white-space: normal;
 }
-@container inspector (max-width: 285px) {
+@container inspector (max-width: 345px) {
   .gradviz .gv-ledger :is(th, td) {
     padding-inline: 2px;
   }
