@@ -239,10 +239,14 @@ class Effects(NamedTuple):
 
 
 class _CachedEffects(NamedTuple):
-    """The effects of a net when it, and the nets in it, consisted of these operators."""
+    """The effects of a net when it, and the nets in it, consisted of these operators.
+
+    It does not refer to the net, which would never go.
+    """
 
     effects: Effects
-    nets: dict[NetDef, list[Operator]]
+    operators: list[Operator]
+    inner: dict[NetDef, list[Operator]]
 
 
 _CACHE: WeakKeyDictionary[NetDef, _CachedEffects] = WeakKeyDictionary()
@@ -253,12 +257,12 @@ def _effects_in(net: NetDef | None) -> Effects:
     if net is None:
         return Effects({}, set(), {})
     cached = _CACHE.get(net)
-    if cached is None or any(inner.ops != operators for inner, operators in cached.nets.items()):
-        effects, nets = _effects(net.ops), {net: net.ops.copy()}
+    if cached is None or net.ops != cached.operators or any(one.ops != ops for one, ops in cached.inner.items()):
+        effects, inner = _effects(net.ops), {}
         for op in net.ops:
-            for inner in nested_nets(op).values():
-                nets |= _CACHE[inner].nets
-        cached = _CACHE[net] = _CachedEffects(effects, nets)
+            for nested in nested_nets(op).values():
+                inner |= {nested: _CACHE[nested].operators, **_CACHE[nested].inner}
+        cached = _CACHE[net] = _CachedEffects(effects, net.ops.copy(), inner)
     return cached.effects
 
 

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import gradviz
+from gradviz.program.control_flow import nested_nets
+from tests.debugger.loops import fed, recurrent
 
 WORK = {
     "finish": lambda session: session.finish(),
@@ -49,3 +51,14 @@ def test_a_session_goes_when_nobody_refers_to_it(session_of, work):
         assert value() is None
     finally:
         gc.enable()
+
+
+def test_the_nets_of_loops_and_branches_go_with_their_program():
+    net, workspace = recurrent(), fed(2)
+    net.add_gradient_operators(["loss"])
+    workspace.run(net)
+    inner = [weakref.ref(one) for op in net.ops for one in nested_nets(op).values()]
+    assert len(inner) > 1
+    del net
+    gc.collect()
+    assert [one() for one in inner] == [None] * len(inner)
