@@ -78,24 +78,32 @@ class CellMagic:
     def _run(self, cell: str, name: str, net: Any) -> tuple[Any, Any, list[Operator]]:
         """Run a cell in which `net` is the net NAME: what it gives, the net, and the operators that this has had."""
         names, ops = self._shell.user_ns, [] if net is None else net.ops.copy()
-        before = {"net": names["net"]} if "net" in names else {}
+        before = {one: names[one] for one in ("net", name) if one in names}
         if net is not None:
             names["net"] = net
         try:
             result = self._result(cell)
-        except GradvizError:
+        except BaseException:
             if net is not None:
                 net.ops[:] = ops
+            self._put_back("net", before)
+            self._put_back(name, before)
             raise
-        finally:
-            after = names.get("net")
-            # It stays what it was, unless it is the net NAME itself or the cell makes something else of it.
-            if isinstance(after, self._package.Net) and (name != "net" or not after.ops):
-                names.pop("net")
-                names.update(before)
+        after = names.get("net")
+        if name != "net" or not getattr(after, "ops", None):  # it is not the net NAME, or that of no cell so far
+            self._put_back("net", before)
+        if after is net and isinstance(named := names.get(name), self._package.Net):
+            after = named  # the cell has made another one by its own name
         if isinstance(after, self._package.Net) and after is not net:
             return result, after, []
         return result, net, ops
+
+    def _put_back(self, name: str, before: Mapping[str, Any]) -> None:
+        """Let a variable be what it was before, unless the cell has made something else of it than a net."""
+        names = self._shell.user_ns
+        if isinstance(names.get(name), self._package.Net):
+            names.pop(name)
+            names.update({one: value for one, value in before.items() if one == name})
 
     def _result(self, cell: str) -> Any:
         """What a cell gives, run as the user's code."""
