@@ -9,6 +9,7 @@ import pytest
 import gradviz.functions as F
 from gradviz import GradientError, GradvizError, Variable, debug, live
 from gradviz.program.events import Event, to_dict
+from gradviz.runtime.standing import Worker
 
 SCHEDULES = ("rank", "tape")
 
@@ -109,3 +110,27 @@ def test_a_function_of_ones_own_that_fails_ends_the_pass():
     session = live(F.sum(Broken()(Variable(np.ones(2), name="x")))).finish()
     assert session.events[-1].kind == "Failed"
     assert "on purpose" in session.narration
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("length", [3, 4])
+def test_what_runs_on_behind_an_interrupt_is_told_by_the_next_step(monkeypatch, schedule, length):
+    go = Worker.go
+
+    def interrupted(worker):
+        go(worker)
+        raise KeyboardInterrupt
+
+    y = Variable(np.ones(3), name="x")
+    for _ in range(length):
+        y = F.tanh(y)
+    y = F.sum(y)
+    one = live(y, schedule=schedule)
+    while one.next is not None:
+        with monkeypatch.context() as patch:
+            patch.setattr(Worker, "go", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                one.step()
+        if one.next is not None:  # it is, as long as the session has not heard of it
+            one.step()
+    assert without_seconds(one.session.events) == without_seconds(debug(y, schedule=schedule).events)
