@@ -12,8 +12,9 @@ from typing import Any
 
 from ...bridges import bridge_in_use
 from ...eager import Variable
-from ...program import GradvizError, Operator
+from ...program import Device, GradvizError, Operator
 from ...program.errors import listed, meant, shorten
+from ...runtime.devices import available
 from .net_cells import NetCells
 from .usage import misused, show
 
@@ -49,14 +50,19 @@ class CellMagic:
         """
         options = _options(line)
         is_named, name = "--net" in options, options.get("--net", "net")
+        device = options.get("--device")
+        if (parsed := Device.parse(device)) is not None:
+            available(parsed)
         ys, variables = [y for y in options.get("--ys", "").split(",") if y], dict(self._shell.user_ns)
         result, net, before = self._run(cell, name, self._net(name, is_named))
         if net is None or not (is_named or len(net.ops) > len(before)):
+            if device is not None:
+                raise misused("--device is of operators that a cell adds to a net, and this one adds none.")
             debug = partial(self._package.debug, self._start(ys, result, variables))
             show(eval("_debug()", self._shell.user_ns, {"_debug": debug}))  # from there variables name what they hold
             return
         self._shell.user_ns[name] = net
-        live = self._nets.run(name, net, before, ys, options.get("--device"))
+        live = self._nets.run(name, net, before, ys, device)
         if ys:
             live.differentiate(ys)
             live.step()
@@ -159,5 +165,7 @@ def _options(line: str) -> dict[str, str]:
             raise misused(wrong, *meant(name, OPTIONS, 1))
         if not value.strip(",") or value in OPTIONS:
             raise misused(f"{name} takes a word behind it.")
+        if name in options:
+            raise misused(f"{name} is there twice.")
         options[name] = value
     return options
