@@ -63,8 +63,6 @@ class LivePass:
         self._end = weakref.finalize(self, self._worker.stop)
         self._worker.go()
         self._catch_up()
-        if self._worker.error is not None:
-            raise self._worker.error
 
     @property
     def next(self) -> str | None:
@@ -98,6 +96,8 @@ class LivePass:
                 self._backward.stand(*at)
             elif self._worker.error is None:
                 self._backward.end(self._notes.error, self._notes.hooked)
+            else:
+                raise self._worker.error
 
     def abort(self) -> None:
         """End it here; what happened stays recorded."""

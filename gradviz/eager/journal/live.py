@@ -56,8 +56,6 @@ class LiveBackward:
         self._end = weakref.finalize(self, self._worker.stop)
         self._worker.go()
         self._catch_up()
-        if self._worker.error is not None:
-            raise self._worker.error
 
     @property
     def next(self) -> str | None:
@@ -80,9 +78,11 @@ class LiveBackward:
         return self._at is not None
 
     def _catch_up(self) -> None:
-        """Wait until it stands still: an interrupt may have come while it ran."""
+        """Wait until it stands still: an interrupt may have come while it ran; raises what has ended the thread."""
         self._worker.wait()
         self._at = self._worker.at
+        if self._worker.error is not None:
+            raise self._worker.error
 
     def abort(self) -> None:
         """End it here; what happened stays recorded."""

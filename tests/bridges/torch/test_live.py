@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+import sys
 import threading
 
 import msgspec
@@ -232,6 +233,15 @@ def test_a_hook_that_raises_is_the_last_event(model, loss):
     handle.remove()
     assert "ValueError: no such gradient" in live.session.narration
     assert gradviz.live(loss).finish().event.kind == "Completed"
+
+
+def test_a_hook_that_ends_the_program_does_so(model, loss):
+    handle = model[0].weight.register_hook(lambda gradient: sys.exit("on purpose"))
+    live = gradviz.live(loss)
+    with pytest.raises(SystemExit, match="on purpose"):
+        live.finish()
+    handle.remove()
+    assert live.next is None
 
 
 @pytest.mark.usefixtures("ctrl_c")
