@@ -85,19 +85,20 @@ class Cursor(Questions, Marks):
         return self.move_to(len(self))
 
     @asked
-    def value(self, blob: str) -> Array | ScopeStack:
+    def value(self, blob: str, *, at: int | None = None) -> Array | ScopeStack:
         """The array of a blob, read-only; of a scope blob its stack of workspaces, the last one first.
 
         Args:
             blob: a version (``"x@1"``), or a name, at its last version. In a run of a nested net it is looked for in
                 that run first, then around it. A path before a colon says which run is meant:
                 ``"2.loop_net[3]/0.net:x@1"``.
+            at: the position where it is called so: an accumulation gives gradients other names. None: this one.
 
         Raises:
             CursorError: ``not_computed`` when it was never fed or executed, or the recording was read from a file.
-                ``not_found`` when nothing is called so.
+                ``not_found`` when nothing is called so. ``bad_argument`` when there is no such position.
         """
-        here = self._here
+        here = self._here if at is None else self.at(at)._here
         try:
             view, writings = here.find(blob)
         except CursorError:

@@ -69,17 +69,22 @@ def cells_beside(
 class _Inserted(Cells):
     what = "cells"
 
-    def __init__(self, session: str, *args: Any) -> None:
+    def __init__(self, session: str, trace: Trace, *args: Any) -> None:
         self._session = session
-        super().__init__(*args)
+        # Lines have the names of the end. Where that is in a nested net, a colon alone means the outermost one.
+        last = trace.event_at(trace.length)
+        self._around = ":" if last is not None and last.subnet is not None else ""
+        super().__init__(trace, *args)
 
     def all_cells(self) -> list[Cell]:
         """Every cell, first to last."""
         written = operators_of(self._backward) or operators_of(self._forward)
         last = dict(key_of(version) for line in written for version in line.outputs if self._is_array(version))
-        versions = ", ".join(f"{quoted(name)}: {quoted(f'{name}@{number}')}" for name, number in last.items())
+        versions = ", ".join(
+            f"{quoted(name)}: {quoted(f'{self._around}{name}@{number}')}" for name, number in last.items()
+        )
         now = f"{self.live}.workspace" if self.is_live else self.ws
-        recorded = f"{self._session}.value(version)"
+        recorded = f"{self._session}.value(version, at={self._trace.length})"
         return [
             text_cell(
                 f"## Steps of {self._trace.name}",
@@ -103,7 +108,8 @@ class _Inserted(Cells):
     def _code_of(self, name: str, version: str) -> str:
         array = array_of(self._recording.values[key_of(version)], self.what)
         to_host = ".get()" * is_on_gpu(array)
-        return f"{self._session}.value({quoted(version)}){to_host}"
+        named = quoted(self._around + version)
+        return f"{self._session}.value({named}, at={self._trace.length}){to_host}"
 
 
 def _called(names: Mapping[str, object], ways: Mapping[str, object]) -> str:

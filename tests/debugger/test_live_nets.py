@@ -1,5 +1,6 @@
 """Nets that stand still between operators: what comes of one by one is what comes of all at once."""
 
+import itertools
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -20,6 +21,7 @@ from gradviz import (
     load,
     register_kernel,
 )
+from gradviz.runtime import watched
 from tests.debugger.answers.nets import random_sessions, workspace_of
 from tests.debugger.conftest import fed_workspace, skip_net
 
@@ -259,6 +261,69 @@ def test_an_interrupt_in_the_middle_of_an_operator_leaves_it_next(own_types):
     assert len(one.session) == 2
     one.step()
     assert np.allclose(one.workspace["b"], 2 * np.tanh(0.5))
+
+
+@pytest.mark.parametrize(
+    ("following", "blob", "fails_at"),
+    [
+        ("the backward pass", "a", 0),
+        ("the backward pass", "a", 1),
+        ("TanhGradient of the backward pass", "a_grad", 0),
+    ],
+)
+def test_a_feed_that_is_interrupted_changes_nothing(monkeypatch, following, blob, fails_at):
+    def standing() -> Live:
+        net, ws = Net("squares"), Workspace()
+        net.Tanh("x", "a")
+        net.Sqr("a", "y")
+        ws.feed("x", [0.5, 2.0])
+        one = live(net, ["y"], workspace=ws)
+        while one.next != following:
+            one.step()
+        return one
+
+    one, undisturbed = standing(), standing()
+    names = list(one.workspace)
+    with monkeypatch.context() as patch:
+        interrupt(patch, fails_at)
+        with pytest.raises(KeyboardInterrupt):
+            one.feed(blob, [1.0, 3.0])
+    assert list(one.workspace) == names
+    assert len(one.session) == len(undisturbed.session)
+    for each in (one, undisturbed):
+        each.feed(blob, [1.0, 3.0])
+        each.finish()
+    assert str(one.session.net) == str(undisturbed.session.net)
+    assert np.array_equal(one.workspace["x_grad"], undisturbed.workspace["x_grad"])
+
+
+def interrupt(patch, fails_at):
+    """Interrupt the operator of a number, from 0, of those that run from now on."""
+    run, numbers = watched.run_step, itertools.count()
+
+    def run_step(*args):
+        if next(numbers) == fails_at:
+            raise KeyboardInterrupt
+        run(*args)
+
+    patch.setattr(watched, "run_step", run_step)
+
+
+def test_gradients_are_called_as_before_where_their_sum_is_interrupted(monkeypatch):
+    net, ws = Net("sum"), Workspace()
+    net.Tanh("x", "a")
+    net.Mul(["a", "x"], "y")
+    ws.feed("x", [0.5, 2.0])
+    one = live(net, ["y"], workspace=ws)
+    while one.next != "Sum of the backward pass":
+        one.step()
+    names = list(one.workspace)
+    with monkeypatch.context() as patch:
+        interrupt(patch, 0)
+        with pytest.raises(KeyboardInterrupt):
+            one.step()
+    assert list(one.workspace) == names
+    assert np.allclose(one.finish().value("x_grad"), np.tanh(ws["x"]) + ws["x"] / np.cosh(ws["x"]) ** 2)
 
 
 def test_two_passes_on_one_workspace_know_nothing_of_each_other():

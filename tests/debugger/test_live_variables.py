@@ -1,14 +1,16 @@
 """Backward passes of Variables that stand still before each function: they end as `debug` records."""
 
 import random
+import sys
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 import gradviz.functions as F
-from gradviz import GradientError, GradvizError, Variable, debug, live
+from gradviz import Function, GradientError, GradvizError, Variable, debug, live
 from gradviz.program.events import Event, to_dict
+from gradviz.runtime.standing import Worker
 
 SCHEDULES = ("rank", "tape")
 
@@ -97,8 +99,6 @@ def test_what_cannot_be_done_is_refused_in_words():
 
 
 def test_a_function_of_ones_own_that_fails_ends_the_pass():
-    from gradviz import Function
-
     class Broken(Function):
         def forward(self, xs):
             return xs[0]
@@ -109,3 +109,43 @@ def test_a_function_of_ones_own_that_fails_ends_the_pass():
     session = live(F.sum(Broken()(Variable(np.ones(2), name="x")))).finish()
     assert session.events[-1].kind == "Failed"
     assert "on purpose" in session.narration
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("length", [3, 4])
+def test_what_runs_on_behind_an_interrupt_is_told_by_the_next_step(monkeypatch, schedule, length):
+    go = Worker.go
+
+    def interrupted(worker):
+        go(worker)
+        raise KeyboardInterrupt
+
+    y = Variable(np.ones(3), name="x")
+    for _ in range(length):
+        y = F.tanh(y)
+    y = F.sum(y)
+    one = live(y, schedule=schedule)
+    while one.next is not None:
+        with monkeypatch.context() as patch:
+            patch.setattr(Worker, "go", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                one.step()
+        if one.next is not None:  # it is, as long as the session has not heard of it
+            one.step()
+    assert without_seconds(one.session.events) == without_seconds(debug(y, schedule=schedule).events)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_function_that_ends_the_program_does_so(schedule):
+    class Ended(Function):
+        def forward(self, xs):
+            return xs[0]
+
+        def backward(self, xs, gys):
+            sys.exit("on purpose")
+
+    one = live(F.sum(Ended()(Variable(np.ones(2), name="x"))), schedule=schedule)
+    with pytest.raises(SystemExit, match="on purpose"):
+        one.finish()
+    assert one.next is None
+    assert one.session.narration

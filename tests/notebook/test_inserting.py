@@ -68,6 +68,17 @@ def test_the_cells_run_and_give_what_was_recorded(kernel: Kernel, recorded: str,
     assert all(found.values())
 
 
+def test_the_cells_take_what_names_mean_at_the_end_wherever_the_session_stands(kernel: Kernel) -> None:
+    kernel.run(RECORDED["code"])
+    # The first gradient of x was called x_grad@0, and the second x_grad@1, until their sum was called that.
+    kernel.run(INSERT + "session.run_to('Accumulated'); cells = session.to_cells('pass'); session.restart()")
+    kernel.run("session.run_to('GeneratorAdded'); session.to_cells = lambda of: cells")
+    assert ast.literal_eval(result(kernel, "insert(session, 'pass')"))["x_grad"]
+    kernel.run(RECORDED["loop"] + "session.run_to('While'); session.run_to('LeftSubnet'); session.back()")
+    assert kernel.run("assert session.path") is not None
+    assert ast.literal_eval(result(kernel, "insert(session, 'pass')"))["x_grad"]
+
+
 def test_what_the_notebook_calls_its_own_stays(kernel: Kernel) -> None:
     kernel.run("session = debug(); live = 1; before = (net, ws, live, session, len(net.ops), session.position)")
     ran(kernel, "session", "pass")
@@ -82,8 +93,8 @@ def test_a_group_that_a_live_net_makes_as_it_was_is_steps_of_one(kernel: Kernel)
         "code = [cell['source'] for cell in session.to_cells('group') if cell['cell_type'] == 'code']"
     )
     code = ast.literal_eval(result(kernel, "code"))
-    assert '.feed("x", session.value("x@0"))' in code[0]
-    assert '.feed("a_grad", session.value("a_grad@0"))' in code[0]
+    assert '.feed("x", session.value("x@0", at=' in code[0]
+    assert '.feed("a_grad", session.value("a_grad@0", at=' in code[0]
     assert re.fullmatch(r'live\w*\.differentiate\({"a": "a_grad"}\)', code[2])
     assert re.fullmatch(r"live\w*\.step\(\)  # x_grad = TanhGradient\(a, a_grad\)", code[3])
     assert ran(kernel, "session", "group", "TanhGradient") == {"x_grad": True}

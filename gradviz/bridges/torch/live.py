@@ -56,44 +56,54 @@ class LivePass:
         self._pass = one
         self._backward = one.backward(one.called(sys._getframe(1)))
         self._notes = Notes()
-        self._count = 0
+        # Of what it has done, what was told: how much has happened, where it stood, and whether it is over.
+        self._count, self._is_over = 0, False
+        self._told: At | None = None
         self._worker: Worker[At] = Worker(partial(_run, one, self._notes))
         self._end = weakref.finalize(self, self._worker.stop)
-        self._go_on()
-        if self._worker.error is not None:
-            raise self._worker.error
+        self._worker.go()
+        self._catch_up()
 
     @property
     def next(self) -> str | None:
         """The operator whose backward is next, as ``#3 tanh``; None: it is over."""
-        return None if self._worker.at is None else self._backward.next
+        return None if self._is_over else self._backward.next
 
     def is_to_come(self, word: str) -> bool:
         """Whether something that is called so may come."""
-        return self._worker.at is not None and self._backward.is_to_come(word)
+        return not self._is_over and self._backward.is_to_come(word)
 
     def advance(self) -> bool:
         """Run the next node; whether another one is next."""
-        if self._worker.at is not None:
-            self._go_on()
-        return self._worker.at is not None
+        self._catch_up()
+        if not self._is_over:
+            self._worker.go()
+            self._catch_up()
+        return not self._is_over
 
-    def _go_on(self) -> None:
+    def _catch_up(self) -> None:
+        """Tell what the engine has done, also since an interrupt came while it ran."""
         self._worker.wait()
-        self._worker.go()
+        at = self._worker.at
+        if self._is_over or (at is not None and at is self._told):
+            return
         happened = self._notes.happened[self._count :]
         self._count += len(happened)
+        self._told, self._is_over = at, at is None
         with torch.no_grad():
             self._backward.go_on(happened)
-            if self._worker.at is not None:
-                self._backward.stand(*self._worker.at)
+            if at is not None:
+                self._backward.stand(*at)
             elif self._worker.error is None:
                 self._backward.end(self._notes.error, self._notes.hooked)
+            else:
+                raise self._worker.error
 
     def abort(self) -> None:
         """End it here; what happened stays recorded."""
-        self._worker.wait()
+        self._catch_up()
         if (following := self.next) is not None:
+            self._is_over = True
             self._worker.stop()
             self._backward.end(interrupted(f"before operator {following}"))
 

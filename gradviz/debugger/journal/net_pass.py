@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections import ChainMap
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from msgspec.structs import replace
@@ -153,10 +153,11 @@ class NetPass:
         else:
             if self._steps is None:
                 self._begin()
-            if self._coming:
-                self._happen()
-            if self._gone_back < len(self._backward) and not self._is_over:
-                self._run_backward_op(where)
+            with self._undone_if_it_fails(more=any(isinstance(one, Accumulated) for one in self._coming)):
+                if self._coming:
+                    self._happen()
+                if self._gone_back < len(self._backward) and not self._is_over:
+                    self._run_backward_op(where)
             if self._gone_back == len(self._backward):
                 self._look_ahead()
         return not self._is_over and (self._ys is not None or self._joined < len(self._ops))
@@ -191,9 +192,8 @@ class NetPass:
         now = self._run.now.get(blob) if is_met else None
         array = fitting(blob, value, now, self._device)
         if self._is_over:
-            raise _not_live(
-                f"The pass is over: {shorten(blob)} is read by nobody any more.", "Begin anew, and feed it."
-            )
+            why = f"The pass is over: {shorten(blob)} is read by nobody any more."
+            raise _not_live(why, "Begin anew, and feed it.")
         if not is_met:
             self._blobs[blob] = array
             return
@@ -204,11 +204,11 @@ class NetPass:
                 f"Step once more, then feed {shorten(blob)}.",
             )
         if self._steps is not None and any(blob in (*op.inputs, *op.outputs) for op in self._ops):
-            raise _not_live(
-                f"The backward pass has begun: it goes back through the net as this has run, with {shorten(blob)}.",
-                f"Feed {shorten(blob)} before the backward pass begins; or change a gradient.",
-            )
-        self._change(blob, array)
+            why = f"it goes back through the net as this has run, with {shorten(blob)}"
+            way_out = f"Feed {shorten(blob)} before the backward pass begins; or change a gradient."
+            raise _not_live(f"The backward pass has begun: {why}.", way_out)
+        with self._undone_if_it_fails():
+            self._change(blob, array)
 
     @property
     def workspace(self) -> Workspace:
@@ -256,20 +256,25 @@ class NetPass:
         added = self._ops[self._joined]
         crossing = self._crossing(added)
         *copies, op = crossing.join(on_device(added, device))
-        before = (self._run.copy(), self._ops.copy(), self._joined, self._skip, len(self._happened)) if copies else None
-        try:
+        with self._undone_if_it_fails(more=bool(copies)):
             for copy in copies:
                 self._ops.insert(self._joined, copy)
                 self._skip += self._joined < self._skip
                 self._join_as(copy, added)
             self._join_as(op, added)
+        self._crossed = crossing.copies
+
+    @contextmanager
+    def _undone_if_it_fails(self, *, more: bool = True) -> Iterator[None]:
+        """All is as before where what runs inside fails; `more` than one operator, which by itself changes nothing."""
+        before = self.__dict__ | {"_run": self._run.copy()} if more else {}
+        lists = {name: one.copy() for name, one in before.items() if isinstance(one, list | dict)}
+        try:
+            yield
         except BaseException:
-            if before is not None:
-                self._run, self._ops, self._joined, self._skip, count = before
-                del self._happened[count:]
+            self.__dict__.update(before | lists)
             self._renumber()
             raise
-        self._crossed = crossing.copies
 
     def _crossing(self, op: Operator) -> Crossing:
         """What lies where that an operator reads, and its copies on other devices."""
@@ -301,7 +306,8 @@ class NetPass:
 
     def _change(self, blob: str, array: Array) -> None:
         """Let a blob have another value, which is a new version of it."""
-        given = self._new_leaf(f"{blob}_by_hand", array)
+        given = self._free(f"{blob}_by_hand")
+        self._blobs[given] = array
         put = Operator("Copy", [given], [blob], is_gradient=self._steps is not None)
         blobs = (one for ssa in reversed(self._numbered) for one in (*ssa.writes, *ssa.reads))
         before = next(one for one in blobs if one.name == blob)
@@ -330,11 +336,6 @@ class NetPass:
             self._join(None)
         played, ran = self._happened[first::2], self._happened[first + 1 :: 2]
         self._happened[first:] = [*played, ChangedByHand(blob=blob, version=before.version + 1), *ran]
-
-    def _new_leaf(self, name: str, array: Array) -> str:
-        given = self._free(name)
-        self._blobs[given] = array
-        return given
 
     def _free(self, name: str) -> str:
         """`name`, with a number where something is called so."""

@@ -55,13 +55,12 @@ class LiveBackward:
         self._worker: Worker[At] = Worker(run)
         self._end = weakref.finalize(self, self._worker.stop)
         self._worker.go()
-        if self._worker.error is not None:
-            raise self._worker.error
+        self._catch_up()
 
     @property
     def next(self) -> str | None:
         """The function that goes backward next, as ``#3 Tanh``; None: the pass is over."""
-        return None if self._worker.at is None else self._worker.at[0]
+        return None if self._at is None else self._at[0]
 
     def is_to_come(self, word: str) -> bool:
         """Whether something may yet be called so: the gradient of a blob, or the backward of a function."""
@@ -72,10 +71,18 @@ class LiveBackward:
 
     def advance(self) -> bool:
         """Let the next function go backward; whether another one is next."""
-        self._worker.wait()
-        if self.next is not None:
+        self._catch_up()
+        if self._at is not None:
             self._worker.go()
-        return self.next is not None
+            self._catch_up()
+        return self._at is not None
+
+    def _catch_up(self) -> None:
+        """Wait until it stands still: an interrupt may have come while it ran; raises what has ended the thread."""
+        self._worker.wait()
+        self._at = self._worker.at
+        if self._worker.error is not None:
+            raise self._worker.error
 
     def abort(self) -> None:
         """End it here; what happened stays recorded."""
@@ -84,10 +91,11 @@ class LiveBackward:
 
     def journal(self) -> Journal:
         """What happened so far."""
-        if self._worker.at is None:
+        self._catch_up()
+        if self._at is None:
             journal: Journal = self._worker.result()
             return journal
-        name, so_far = self._worker.at
+        name, so_far = self._at
         journal = so_far()
         roots = listed(list(map(code, journal.ys)))
         summary = f"A backward pass from {roots}, function by function. It stands still before {name}."

@@ -12,8 +12,9 @@ from typing import Any
 
 from ...bridges import bridge_in_use
 from ...eager import Variable
-from ...program import GradvizError, Operator
+from ...program import Device, GradvizError, Operator
 from ...program.errors import listed, meant, shorten
+from ...runtime.devices import available
 from .net_cells import NetCells
 from .usage import misused, show
 
@@ -49,14 +50,19 @@ class CellMagic:
         """
         options = _options(line)
         is_named, name = "--net" in options, options.get("--net", "net")
+        device = options.get("--device")
+        if (parsed := Device.parse(device)) is not None:
+            available(parsed)
         ys, variables = [y for y in options.get("--ys", "").split(",") if y], dict(self._shell.user_ns)
         result, net, before = self._run(cell, name, self._net(name, is_named))
         if net is None or not (is_named or len(net.ops) > len(before)):
+            if device is not None:
+                raise misused("--device is of operators that a cell adds to a net, and this one adds none.")
             debug = partial(self._package.debug, self._start(ys, result, variables))
             show(eval("_debug()", self._shell.user_ns, {"_debug": debug}))  # from there variables name what they hold
             return
         self._shell.user_ns[name] = net
-        live = self._nets.run(name, net, before, ys, options.get("--device"))
+        live = self._nets.run(name, net, before, ys, device)
         if ys:
             live.differentiate(ys)
             live.step()
@@ -78,24 +84,32 @@ class CellMagic:
     def _run(self, cell: str, name: str, net: Any) -> tuple[Any, Any, list[Operator]]:
         """Run a cell in which `net` is the net NAME: what it gives, the net, and the operators that this has had."""
         names, ops = self._shell.user_ns, [] if net is None else net.ops.copy()
-        before = {"net": names["net"]} if "net" in names else {}
+        before = {one: names[one] for one in ("net", name) if one in names}
         if net is not None:
             names["net"] = net
         try:
             result = self._result(cell)
-        except GradvizError:
+        except BaseException:
             if net is not None:
                 net.ops[:] = ops
+            self._put_back("net", before)
+            self._put_back(name, before)
             raise
-        finally:
-            after = names.get("net")
-            # It stays what it was, unless it is the net NAME itself or the cell makes something else of it.
-            if isinstance(after, self._package.Net) and (name != "net" or not after.ops):
-                names.pop("net")
-                names.update(before)
+        after = names.get("net")
+        if name != "net" or not getattr(after, "ops", None):  # it is not the net NAME, or that of no cell so far
+            self._put_back("net", before)
+        if after is net and isinstance(named := names.get(name), self._package.Net):
+            after = named  # the cell has made another one by its own name
         if isinstance(after, self._package.Net) and after is not net:
             return result, after, []
         return result, net, ops
+
+    def _put_back(self, name: str, before: Mapping[str, Any]) -> None:
+        """Let a variable be what it was before, unless the cell has made something else of it than a net."""
+        names = self._shell.user_ns
+        if isinstance(names.get(name), self._package.Net):
+            names.pop(name)
+            names.update({one: value for one, value in before.items() if one == name})
 
     def _result(self, cell: str) -> Any:
         """What a cell gives, run as the user's code."""
@@ -151,5 +165,7 @@ def _options(line: str) -> dict[str, str]:
             raise misused(wrong, *meant(name, OPTIONS, 1))
         if not value.strip(",") or value in OPTIONS:
             raise misused(f"{name} takes a word behind it.")
+        if name in options:
+            raise misused(f"{name} is there twice.")
         options[name] = value
     return options

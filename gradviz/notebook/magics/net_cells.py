@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, MutableMapping, Sequence
+from contextlib import suppress
 from types import ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -108,22 +109,23 @@ class NetCells:
         if live is None:
             live = self._names[f"{name}_live"] = self._package.live(net, workspace=Workspace())
             self._nets[live] = net
-        since, fed, ran = len(live.session), list[str](), 0
+        since, fed = len(live.session), list[str]()
         try:
             parse_ys([*ys], {blob for op in net.ops for blob in (*op.inputs, *op.outputs)})
-            left = live.left
-            ran = len(net.ops) - left
-            fed = self._feed(live, net, ran)
-            for _ in range(left):
+            fed = self._feed(live, net, len(net.ops) - live.left)
+            while live.left:
                 live.step(device=device)
-                ran += 1
-        except GradvizError as error:
+        except BaseException as error:  # an interrupt, too
+            ran = 0
+            with suppress(GradvizError):  # the net was changed in what has run
+                ran = len(net.ops) - live.left
             net.ops[:] = net.ops[:ran] if ran > len(before) else before
             outcome = "What has not run is taken out of the net"
             if ran <= len(before):
                 outcome = "The net is as it was before the cell"
             anew = f'Or begin anew: write net = gradviz.Net("{name}") first.'
-            error.ways_out = (*error.ways_out, f"{outcome}: correct it, and run it again.", anew)
+            if isinstance(error, GradvizError):
+                error.ways_out = (*error.ways_out, f"{outcome}: correct it, and run it again.", anew)
             raise
         finally:
             if len(live.session) > since:

@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+import sys
 import threading
 
 import msgspec
@@ -12,6 +13,7 @@ import torch
 import gradviz
 from gradviz.debugger import ConditionError, CursorError
 from gradviz.events import Failed, Ran
+from gradviz.runtime.standing import Worker
 from tests.bridges.torch.models import MODELS
 
 REENTRANT = {name for name in MODELS if "reentrant" in name and "non" not in name}
@@ -233,6 +235,15 @@ def test_a_hook_that_raises_is_the_last_event(model, loss):
     assert gradviz.live(loss).finish().event.kind == "Completed"
 
 
+def test_a_hook_that_ends_the_program_does_so(model, loss):
+    handle = model[0].weight.register_hook(lambda gradient: sys.exit("on purpose"))
+    live = gradviz.live(loss)
+    with pytest.raises(SystemExit, match="on purpose"):
+        live.finish()
+    handle.remove()
+    assert live.next is None
+
+
 @pytest.mark.usefixtures("ctrl_c")
 def test_an_interrupt_loses_nothing(loss):
     node = loss.grad_fn.next_functions[0][0]
@@ -249,6 +260,24 @@ def test_an_interrupt_loses_nothing(loss):
     handle.remove()
     live.finish()
     assert timeless(live.session.events) == timeless(gradviz.debug(loss).events)
+
+
+def test_what_runs_on_behind_an_interrupt_is_told_by_the_next_step(loss, monkeypatch):
+    go = Worker.go
+
+    def interrupted(worker):
+        go(worker)
+        raise KeyboardInterrupt
+
+    live = gradviz.live(loss)
+    while live.next is not None:
+        with monkeypatch.context() as patch:
+            patch.setattr(Worker, "go", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                live.step()
+        live.step()
+    assert timeless(live.session.events) == timeless(gradviz.debug(loss).events)
+    assert all(one.seconds is None or one.seconds >= 0 for one in live.session.events if isinstance(one, Ran))
 
 
 def test_what_cannot_be_done_is_refused_in_words(loss):

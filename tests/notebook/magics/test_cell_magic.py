@@ -87,6 +87,47 @@ def test_a_cell_that_makes_the_net_anew_begins_anew(data: Terminal) -> None:
     assert data.value("mlp_live.session.value('x_grad').shape") == (2, 3)
 
 
+def test_a_net_that_a_cell_makes_anew_by_its_own_name_is_kept(data: Terminal) -> None:
+    for _ in range(2):  # where there is none of this name, and where there is one
+        shown = data.run("%%gradviz --net mlp --ys y", 'mlp = gradviz.Net("mlp")', 'mlp.Tanh("x", "y")')
+        assert not shown.problem
+        assert names(data) == ["Tanh"]
+        assert "#0 Tanh" in shown.text
+
+
+@pytest.mark.parametrize(("name", "made"), [("net", "net"), ("mlp", "net"), ("mlp", "mlp")])
+def test_a_cell_that_fails_after_it_has_made_the_net_anew_leaves_the_one_before(
+    data: Terminal, name: str, made: str
+) -> None:
+    data.run(f"%%gradviz --net {name}", f'net = gradviz.Net("{name}")', 'net.Tanh("x", "y")')
+    before = data.value(name)
+    failed = data.run(f"%%gradviz --net {name}", f'{made} = gradviz.Net("{name}")', f'{made}.Sin("x", "s")', "1 / 0")
+    assert "ZeroDivisionError" in failed.problem
+    assert data.value(name) is before
+    assert not data.run(f"%%gradviz --net {name}", 'net.Cos("y", "z")').problem
+    assert names(data, name) == ["Tanh", "Cos"]
+
+
+INTERRUPTED = """
+import signal
+@gradviz.register_kernel("Interrupted")
+def interrupted(op, x):
+    signal.raise_signal(signal.SIGINT)
+"""
+
+
+def test_operators_that_an_interrupt_has_kept_from_running_are_taken_out(
+    data: Terminal, own_types: None, ctrl_c: None
+) -> None:
+    data.run(*INTERRUPTED.splitlines())
+    data.run(LAYER)
+    failed = data.run("%%gradviz --net mlp", 'net.Relu("a", "r")', 'net.Interrupted("r", "y")', 'net.Sin("r", "s")')
+    assert "KeyboardInterrupt" in failed.problem
+    assert names(data) == ["FC", "Tanh", "Relu"]
+    assert not data.run("%%gradviz --net mlp --ys y", 'net.Sin("r", "y")').problem
+    assert names(data) == ["FC", "Tanh", "Relu", "Sin"]
+
+
 def test_a_mistyped_y_is_said_before_anything_runs_so_that_the_cell_can_be_run_again(data: Terminal) -> None:
     data.run(LAYER)
     cell = 'net.Mul(["a", "h"], "y")'
@@ -218,6 +259,10 @@ def test_an_error_of_pytorch_is_explained_behind_its_traceback(terminal: Termina
         ("--yes loss", "1", "%%gradviz has no option --yes: it takes --net, --ys and --device."),
         ("--ys", "1", "--ys takes a word behind it."),
         ("--ys=,", "1", "--ys takes a word behind it."),
+        ("--ys loss --ys other", "1", "--ys is there twice."),
+        ("--device moon", "1", "'moon' is not a device."),
+        ("--net mlp --device moon", "loss = 1", "'moon' is not a device."),
+        ("--device cpu", "loss = gradviz.functions.sum(gradviz.Variable(x))", "and this one adds none"),
         ("--net class", "1", "class is the name of none"),
         ("--net np", "1", "np is a module, and no net."),
         ("--net 3d", "1", "the name of none"),
