@@ -258,7 +258,8 @@ def _effects_in(net: NetDef | None) -> Effects:
         return Effects({}, set(), {})
     cached = _CACHE.get(net)
     if cached is None or net.ops != cached.operators or any(one.ops != ops for one, ops in cached.inner.items()):
-        effects, inner = _effects(net.ops), {}
+        effects = _effects(net.ops)
+        inner: dict[NetDef, list[Operator]] = {}
         for op in net.ops:
             for nested in nested_nets(op).values():
                 inner |= {nested: _CACHE[nested].operators, **_CACHE[nested].inner}
