@@ -7,7 +7,7 @@
 import { beginOf, endOf, lengthOf, memoizedByText } from "../recording/lookup";
 import { KINDS, type BreakpointEntry, type Line, type Marks, type Trace, type Value } from "../schema";
 import { blobOf, ConditionError, evaluate, mentioned, parse, shown, type Node, type Result } from "./conditions/conditions";
-import { after, askedAt, before, computedAt, findIn, latest, namedField, neverComputed, occurrencesOf, parseWatch, rowsOf, WORDS, type Occurrences, type Rows } from "./occurrences";
+import { after, askedAt, before, computedAt, findIn, known, latest, namedField, neverComputed, occurrencesOf, parseWatch, rowsOf, WORDS, type Occurrences, type Rows } from "./occurrences";
 
 /** What a text of a breakpoint means, or why it means nothing. */
 export type Meaning = { occurrences: Occurrences; message: (string | Node)[] | null; problem: null } | { problem: ConditionError };
@@ -15,7 +15,7 @@ export type Meaning = { occurrences: Occurrences; message: (string | Node)[] | n
 /** What the texts of a breakpoint mean in a recording. */
 export function meaningOf(trace: Trace, { on, log }: Pick<BreakpointEntry, "on" | "log">): Meaning {
   try {
-    return { occurrences: occurrencesOf(trace, on), message: log === null ? null : messageParts(log), problem: null };
+    return { occurrences: occurrencesOf(trace, on), message: log === null ? null : messageParts(trace, log), problem: null };
   } catch (error) {
     if (error instanceof ConditionError) return { problem: error };
     throw error;
@@ -72,13 +72,13 @@ function messageAt(trace: Trace, message: (string | Node)[], { rows }: Occurrenc
 }
 
 /** The text of a message between the expressions that stand between braces, and these; a brace itself is written twice. */
-function messageParts(text: string): (string | Node)[] {
+function messageParts(trace: Trace, text: string): (string | Node)[] {
   return [...text.matchAll(/\{\{|\}\}|\{[^}]*\}?|\}|[^{}]+/g)].map(({ 0: part, index: at }) => {
     if (part === "{{" || part === "}}") return part.charAt(0);
     if (part === "}") throw new ConditionError(text, at, "this brace closes nothing");
     if (!part.startsWith("{")) return part;
     if (!part.endsWith("}")) throw new ConditionError(text, at, "this brace is never closed");
-    return parse(text.slice(0, at + part.length - 1), at + 1);
+    return known(trace, text, parse(text.slice(0, at + part.length - 1), at + 1));
   });
 }
 

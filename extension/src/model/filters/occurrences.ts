@@ -153,8 +153,7 @@ export const occurrencesOf = memoizedByText((trace, text: string): Occurrences =
   if (target) return target;
   const head = /^(.*?)\s+if\s/s.exec(text);
   const around = head ? named(trace, (head[1] ?? "").trim()) : null;
-  const node = parse(text, around && head ? head[0].length : 0);
-  if (!trace.part) refuseUnknown(trace, text, node, "the recording");
+  const node = known(trace, text, parse(text, around && head ? head[0].length : 0));
   return happening(trace, truth(text, node), around?.positions ?? null);
 });
 
@@ -179,6 +178,12 @@ export function parseWatch(trace: Trace, text: string): Node {
   refuseUnknown(trace, text, node, trace.part ? "this part of the recording" : "the recording");
   const wrong = mentioned(node).find(({ thing }) => blobOf(thing) === null);
   if (wrong) throw new ConditionError(text, wrong.at, `a watch is about blobs, and ${nameOf(wrong)} is about an event`);
+  return node;
+}
+
+/** The same node, part of a text, where the recording has all that it names. Of a part nobody knows here what else it has. */
+export function known(trace: Trace, text: string, node: Node): Node {
+  if (!trace.part) refuseUnknown(trace, text, node, "the recording");
   return node;
 }
 

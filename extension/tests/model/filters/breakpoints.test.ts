@@ -71,6 +71,13 @@ test("log points speak up to a position", () => {
   assert.match(remarks(trace, entry("Ran", { log: "{norm" })), /never closed/);
 });
 
+test("a message is refused that names what the recording does not have", () => {
+  const { problem } = meaningOf(trace, { on: "Ran", log: "norm {nrom} of {x}" });
+  assert.equal(problem?.message, "The recording has nothing that is called “nrom”, at character 7. Did you mean norm?");
+  assert.deepEqual(hits("Ran", { log: "norm {nrom}" }), []);
+  assert.equal(meaningOf(trace, { on: "Ran", log: "{h_grad} {h.norm}" }).problem, null);
+});
+
 test("what was not computed is not zero, and is said", () => {
   const bare = residualTrace({ execute: false });
   assert.deepEqual(hits("norm >= 0 or norm < 0", {}, bare), []);
