@@ -137,6 +137,7 @@ function extent(value: Value): string {
 }
 
 const BINS = 20;
+const ENLARGED = 2 ** 512;
 /** A histogram of fewer elements says nothing that the picture beside it does not say. */
 const WORTHWHILE = 8;
 
@@ -147,8 +148,7 @@ export function histogram(value: Value): HTMLElement[] {
   const bins = value.histogram.length > 0 ? value.histogram : binsOf(value, min, max);
   if (bins.length === 0) return [];
   const most = Math.max(...bins);
-  const at = (number: number): number => Math.min(bins.length - 1, Math.floor(((number - min) / (max - min)) * bins.length));
-  const zeros = min <= 0 && max >= 0 ? at(0) : -1;
+  const zeros = min <= 0 && max >= 0 ? binOf(0, min, max, bins.length) : -1;
   const range = (bin: number): string => {
     const low = min + (max - min) * (bin / bins.length);
     return `${quantity(low)} to ${quantity(low + (max - min) / bins.length)}`;
@@ -176,6 +176,14 @@ function counts({ zero, nan, inf }: Value): string {
   return parts.filter(Boolean).join(", ");
 }
 
+/** Of so many bins the one of a number, by the sums of Python's `histograms`, to the last bit: on an edge another order gives another bin. */
+export function binOf(number: number, min: number, max: number, bins: number): number {
+  // A power of two, which is exact: the inverse of a subnormal span is infinite.
+  const larger = max - min < 1 / ENLARGED ? ENLARGED : 1;
+  const place = (number - min) * larger * (bins / ((max - min) * larger));
+  return Math.max(0, Math.min(bins - 1, Math.floor(place)));
+}
+
 /** The counts of an array that the preview shows whole, where its elements differ. */
 function binsOf({ preview, size }: Value, min: number, max: number): number[] {
   const numbers = preview.flat();
@@ -183,7 +191,7 @@ function binsOf({ preview, size }: Value, min: number, max: number): number[] {
   const bins = new Array<number>(BINS).fill(0);
   for (const one of numbers) {
     if (typeof one !== "number") continue;
-    const bin = Math.max(0, Math.min(BINS - 1, Math.floor(((one - min) / (max - min)) * BINS)));
+    const bin = binOf(one, min, max, BINS);
     bins[bin] = (bins[bin] ?? 0) + 1;
   }
   return bins;
