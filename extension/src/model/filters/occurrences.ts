@@ -49,7 +49,8 @@ export const rowsOf = memoized((trace): Rows => {
   });
   first[trace.events.length + 1] = rows.length;
   const lines = allLines(trace).flatMap((line) => [line, ...line.history]).flatMap(({ inputs, outputs }) => [...inputs, ...outputs]);
-  const versions = [...lines, ...Object.keys(trace.values), ...rows.map(({ blob }) => blob).filter(Boolean)];
+  const found = trace.subnets.flatMap(({ blobs }) => blobs);
+  const versions = [...lines, ...found, ...Object.keys(trace.values), ...rows.map(({ blob }) => blob).filter(Boolean)];
   return { trace, rows, first, computed: computedIn(trace, rows), names: new Set([...versions, ...versions.map(bare)]) };
 });
 

@@ -156,3 +156,11 @@ test("what was fed is there from the start, whatever nested nets call their own 
   fed.events = fed.events.map((event) => (event.subnet === "s2" && event.kind === "Ran" ? { ...event, row: { ...event.row, writes: ["x@0"] } } : event));
   assert.deepEqual(watched(fed, "norm(x@0)").history[0], { position: 0, value: 3 });
 });
+
+test("a blob that a nested net found and no operator in it names is known, as run to knows it", () => {
+  const loop = loopTrace();
+  const found = loop.subnets.map((net) => (net.id === "s1" ? { ...net, blobs: [...net.blobs, "found@0"] } : net));
+  const { problem, text } = watched({ ...loop, subnets: found }, "found@0");
+  assert.deepEqual([problem, text(0)], [null, "not computed"]);
+  assert.match(watched(loop, "found@0").problem?.message ?? "", /nothing that is called “found@0”/);
+});
