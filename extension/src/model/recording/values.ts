@@ -157,6 +157,9 @@ export function computedAt(trace: Trace, frame: number, line: string): number | 
 /** Arrays with more elements are shown by their shape and norm. */
 const TINY = 4;
 
+/** Whether the numbers of a value, which was computed, were left out to keep a page small. */
+export const isLeftOut = ({ norm, size, stack }: Value): boolean => norm === null && size > 0 && stack === null;
+
 /** All elements of a tiny array; null where it is larger, or they were left out. */
 export function elementsOf(value: Value): Scalar[] | null {
   const elements = value.preview.flat();

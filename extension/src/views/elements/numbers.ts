@@ -1,6 +1,7 @@
 // How numbers and arrays are shown: in a few characters, in words, as a heat map, as a histogram.
 
-import { elementsOf } from "../../model/recording/values";
+import { normOf } from "../../model/filters/code";
+import { elementsOf, isLeftOut } from "../../model/recording/values";
 import type { Scalar, Value } from "../../model/schema";
 import { element } from "./dom";
 
@@ -24,6 +25,13 @@ function scientific(value: number): string {
   const [digits = "", exponent = "0"] = value.toExponential(2).split("e");
   const raised = [...exponent.replace("+", "")].map((c) => (c === "-" ? "⁻" : SUPERSCRIPTS[Number(c)])).join("");
   return `${minus(String(Number(digits)))}·10${raised}`;
+}
+
+/** The norm of what was computed, or which of NaN and the infinities is in it; in words where it has none. */
+export function normText(value: Value, digits = 4): string {
+  const norm = normOf(value);
+  if (norm !== null) return quantity(norm, digits);
+  return value.size === 0 ? "empty" : isLeftOut(value) ? "left out" : "–";
 }
 
 /** A share of a whole as "31 %". */
@@ -63,7 +71,7 @@ export const NOT_YET_IN_SHORT = "not yet";
 /** A number, a tiny array in full, else its shape and its norm. */
 export function glance(value: Value): string {
   const elements = elementsOf(value);
-  if (!elements) return [value.shape.join("×"), sizeInWords(value)].join(" ");
+  if (!elements) return [value.shape.join("×"), sizeInWords(value)].filter(Boolean).join(" ");
   const shown = elements.map((element) => quantity(element, DIGITS));
   return value.size === 1 ? (shown[0] ?? "") : `[${shown.join(", ")}]`;
 }

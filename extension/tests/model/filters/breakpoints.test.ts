@@ -85,6 +85,18 @@ test("what was not computed is not zero, and is said", () => {
   assert.equal(remarks(trace, entry("norm > 1")), "");
 });
 
+test("what was computed and left out to keep a page small is not said to be never computed", () => {
+  const small = residualTrace();
+  const bare = { min: null, max: null, mean: null, mean_abs: null, norm: null, preview: [] };
+  for (const [blob, value] of Object.entries(small.values)) small.values[blob] = { ...value, ...bare };
+  assert.equal(remarks(small, entry("norm > 1 or h.max > 2")), "x.norm and h.max were left out to keep this recording small");
+  assert.equal(remarks(small, entry("nan > 0 or size > 1e9")), "");
+  assert.deepEqual(logBy(small, [entry("Relu if kind == 'Ran'", { log: "{norm}, {nan} NaN" })], end)[0]?.message, "left out, 0 NaN");
+  const { text } = watched(small, "norm(h) / 2");
+  const ran = small.forward[0]?.ran ?? 0;
+  assert.deepEqual([text(ran - 1), text(ran)], ["not computed", "left out"]);
+});
+
 test("a text that says nothing has no hits, and says where", () => {
   for (const [on, position] of [["norm >", 6], ["Relu if norm >", 14], ["nowhere", 0], ["norm(nowhere) > 1", 0]] as const) {
     assert.equal(meaningOf(trace, { on, log: null }).problem?.position, position, on);
