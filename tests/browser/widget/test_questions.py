@@ -142,3 +142,23 @@ def test_handing_it_out_takes_one(host: JupyterHost) -> None:
     person.click(person.view.button("Hand out"))
     expect(person.view.narration.get_by_role("link", name="skip connection.html")).to_be_visible()
     assert person.actions == 1
+
+
+def given_gradient() -> tuple[gradviz.Net, dict[str, str], gradviz.Workspace]:
+    """`x` is read twice, and somebody gives the gradient that the pass starts with."""
+    net = gradviz.Net("given gradient")
+    net.Tanh("x", "a")
+    net.Mul(["a", "x"], "y")
+    return net, {"y": "g"}, workspace({"x": np.ones(3), "g": np.full(3, 5.0)})
+
+
+@on_a_page
+@pytest.mark.parametrize(
+    ("build", "title"), [(skip_connection, "∂loss/∂a@0 = sum of"), (given_gradient, "gradient of x@0 = sum of")]
+)
+def test_a_sum_of_gradients_is_a_derivative_where_the_pass_starts_with_one(
+    host: Host, build: Build, title: str
+) -> None:
+    view = host.show(build)
+    view.run_to("Accumulated")
+    expect(view.inspector.locator("caption")).to_contain_text(title)

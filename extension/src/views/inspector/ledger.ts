@@ -2,7 +2,7 @@
 
 import { isAdded, ledgerAt } from "../../lesson/lesson";
 import { placesOf } from "../../model/recording/cursor";
-import { subnetsById } from "../../model/recording/lookup";
+import { memoized, subnetsById } from "../../model/recording/lookup";
 import { loopAround, roundText, valueOf } from "../../model/recording/values";
 import type { Contribution, Ledger, Merge, Scalar, SliceName, Trace, Value } from "../../model/schema";
 import { count, counted, describe, NOT_COMPUTED, NOT_YET, NOT_YET_IN_SHORT, percent, picture, quantity } from "../elements/numbers";
@@ -94,9 +94,15 @@ function nothingHere(trace: Trace, among: readonly Ledger[]): string {
   return trace.ledgers.length > 0 ? "No gradients have been added yet." : "No blob of this net has more than one gradient, so none are added.";
 }
 
+/** Whether the pass starts with a gradient that somebody gave: what arrives is no derivative of the y then. */
+const startsGiven = memoized(({ events, ys }) => {
+  const given = Array.isArray(ys) ? [] : Object.values(ys).filter((gradient) => gradient !== null);
+  return given.length > 0 || events.some(({ kind, lines }) => kind === "Seeded" && lines.length === 0);
+});
+
 function caption(trace: Trace, ledger: Ledger): Child[] {
   const names = Array.isArray(trace.ys) ? trace.ys : Object.keys(trace.ys);
-  const y = names.length === 1 ? [`∂${names[0]}/∂`, ...version(ledger.blob)] : ["gradient of ", ...version(ledger.blob)];
+  const y = names.length === 1 && !startsGiven(trace) ? [`∂${names[0]}/∂`, ...version(ledger.blob)] : ["gradient of ", ...version(ledger.blob)];
   const round = ledger.frame === null ? "" : roundText(trace, loopAround(trace, ledger.frame));
   return [...y, ` = sum of ${counted(ledger.contributions.length, "contribution")}`, element("span", { class: "gv-note" }, round && `, ${round}`)];
 }
