@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 import gradviz
-from tests.browser.hosts import Host, JupyterHost, on_a_page, with_kernels
+from tests.browser.hosts import Host, JupyterHost, on_a_page, recorded, with_kernels
 from tests.browser.programs import Build, gated, negative_logarithm, relu_in_place, skip_connection, written_into
 from tests.browser.view import View
 from tests.drawing.nested import Built, shared_gradient, workspace
@@ -144,6 +144,15 @@ def test_handing_it_out_takes_one(host: JupyterHost) -> None:
     assert person.actions == 1
 
 
+def broken() -> Built:
+    """`x` is read twice, and behind that a row is looked up that is not there."""
+    net = gradviz.Net("broken")
+    net.Tanh("x", "a")
+    net.Mul(["a", "x"], "b")
+    net.Gather(["b", "row"], "y")
+    return net, ["y"], workspace({"x": np.ones((2, 3)), "row": np.array([9])})
+
+
 def given_gradient() -> tuple[gradviz.Net, dict[str, str], gradviz.Workspace]:
     """`x` is read twice, and somebody gives the gradient that the pass starts with."""
     net = gradviz.Net("given gradient")
@@ -162,3 +171,11 @@ def test_a_sum_of_gradients_is_a_derivative_where_the_pass_starts_with_one(
     view = host.show(build)
     view.run_to("Accumulated")
     expect(view.inspector.locator("caption")).to_contain_text(title)
+
+
+@on_a_page
+def test_a_sum_that_was_not_run_is_not_said_to_mean_that_nothing_was(host: Host) -> None:
+    view = host.show(broken)
+    assert any(event.kind == "Ran" for event in recorded(broken).trace().events)
+    view.run_to("Accumulated")
+    expect(view.inspector.get_by_role("tabpanel", name="Ledger")).to_contain_text("the sum was not run")
