@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import torch
 from playwright.sync_api import Locator, expect
 
 import gradviz
@@ -179,3 +180,20 @@ def test_a_sum_that_was_not_run_is_not_said_to_mean_that_nothing_was(host: Host)
     assert any(event.kind == "Ran" for event in recorded(broken).trace().events)
     view.run_to("Accumulated")
     expect(view.inspector.get_by_role("tabpanel", name="Ledger")).to_contain_text("the sum was not run")
+
+
+def product_that_nobody_needs() -> torch.Tensor:
+    """PyTorch keeps what its backward needs, and of this product nothing is needed."""
+    x = torch.ones(3, requires_grad=True)
+    product = torch.tanh(x) * x
+    return product.sum()
+
+
+@on_a_page
+def test_what_ran_and_was_not_kept_is_not_said_to_have_never_run(host: Host) -> None:
+    view = host.show(product_that_nobody_needs)
+    view.run_to("Ran if op == 'mul'")
+    expect(view.narration).to_contain_text("what it made was not kept")
+    value = view.inspector.get_by_role("tabpanel", name="Value")
+    expect(value).to_contain_text("not kept")
+    expect(value).not_to_contain_text("was not run")

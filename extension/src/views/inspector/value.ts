@@ -73,6 +73,8 @@ function nextReader(trace: Trace, { blob, subnet }: Place, position: number, by:
 
 function notComputed(trace: Trace, { blob, subnet, frame }: Place, maker: Line | undefined): HTMLElement {
   const name = element("code", {}, ...version(blob));
+  const at = maker && (frame === null ? maker.ran : computedAt(trace, frame, maker.id));
+  if (maker && typeof at === "number") return element("p", { class: "gv-not-computed" }, element("b", {}, "not kept"), element("br"), "What ", named(maker), " made as ", name, " is not in the recording.");
   const where = frame === null ? "" : ` in ${roundText(trace, loopAround(trace, frame)) || "this run"}`;
   const why: Child[] = maker
     ? [name, ` is written by ${named(maker)}, which was not run${where}${isRefused(trace) ? ": nothing is, where a pass is refused" : ""}.`]
