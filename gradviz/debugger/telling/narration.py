@@ -360,6 +360,8 @@ def ran(
 
 def ran_before(line: Reading, outputs: Sequence[tuple[str, str]]) -> Sentences:
     """A function whose values are there already."""
+    if not outputs:
+        return [(say.RAN_UNSEEN, line.name_and_line)]
     return [(say.RAN_BEFORE, _shapes(outputs), line.name_and_line)]
 
 

@@ -213,3 +213,14 @@ def test_many_that_wait_are_told_in_proportion():
         assert sum(event.kind == "Visited" for event in session.events) == readers + 2
         seconds.append(process_time() - start)
     assert seconds[1] < 40 * seconds[0]
+
+
+def test_the_narration_says_what_was_not_kept():
+    x = torch.ones(3, requires_grad=True)
+    a = torch.tanh(x)
+    b = a * x
+    session = gradviz.debug(b.sum())
+    session.run_to("Ran if op == 'tanh'")
+    assert session.narration.startswith("`a@0` is 3 float32")
+    session.run_to("Ran if op == 'mul'")
+    assert session.narration == "mul #1 ran when it was called, and what it made was not kept; nothing is run again."

@@ -218,6 +218,29 @@ def test_what_was_left_out_is_said_and_not_shown_as_a_number(opened: Open) -> No
     expect(inspector.locator(".gv-heat")).to_have_count(0)
 
 
+def test_what_was_left_out_is_nowhere_said_not_to_be_computed(opened: Open) -> None:
+    page = opened(page_of(lesson(), len(lesson().events), budget=0))
+    inspector = page.get_by_role("region", name="Inspector")
+    for tab, label, text, said in (
+        ("Watch", "Blob or expression", "norm(a_grad) / 2", "left out"),
+        ("Watch", "Blob or expression", "loss", "left out (loss@0, float32)"),
+        ("Breakpoints", "Stop at", "norm > 1", "x.norm was left out to keep this recording small"),
+        ("Breakpoints", "Stop at", "h.max > 1", "h.max was left out to keep this recording small"),
+    ):
+        page.get_by_role("tab", name=tab).click()
+        inspector.get_by_label(label, exact=True).fill(text)
+        page.keyboard.press("Enter")
+        expect(inspector).to_contain_text(said)
+        expect(inspector).not_to_contain_text("computed")
+    field = page.get_by_label("Run to")
+    field.fill("norm > 1")
+    field.press("Enter")
+    expect(page.get_by_role("status").filter(has_text="Nothing matches")).to_contain_text("x.norm was left out")
+    page.get_by_role("button", name="Table", exact=True).click()
+    cells = page.get_by_role("table", name="Operators").get_by_role("row", name="Tanh").get_by_role("cell")
+    expect(cells.nth(5)).to_have_text("left out")
+
+
 def test_of_a_large_array_the_page_shows_a_corner_and_says_which(opened: Open) -> None:
     page = opened(page_of(lesson(), budget=10_000))
     expect(page.get_by_role("banner")).to_contain_text(

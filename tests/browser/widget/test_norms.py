@@ -10,6 +10,7 @@ import gradviz
 from tests.browser.hosts import Host, on_a_page, recorded
 from tests.browser.programs import Build, Built, gated, neuron, relu_in_place, skip_connection, written_into
 from tests.browser.view import GEOMETRY, View, ask, seen
+from tests.drawing.nested import workspace
 
 WIDTHS = """graph => [...graph.querySelectorAll(".edge.backward[data-normed]:not(.hot)")]
   .map((edge) => [parseFloat(edge.querySelector(".gv-edge-norm").textContent), edge.querySelector("path")])
@@ -66,6 +67,23 @@ def infinite_slope() -> Built:
     ws.feed("x", [-1.0, 0.0, 2.0])
     ws.feed("w", [0.5, 2.0, 1.0])
     return net, ["y"], ws
+
+
+def first_row_of_a_table() -> Built:
+    """The first row of a table, looked up four times in two places, whose rows are joined."""
+    net = gradviz.Net("first row of a table")
+    for name in "ab":
+        net.Gather(["table", "rows"], name)
+    net.Sum(["a", "b"], "y")
+    return net, ["y"], workspace({"table": np.ones((3, 2)), "rows": np.zeros(2, np.int64)})
+
+
+def first_row_of_what_is_made() -> Built:
+    """The same of what an operator makes, which wants a dense gradient: the joined rows are read for that."""
+    net, ys, ws = first_row_of_a_table()
+    ops = [gradviz.Operator("Scale", ["x"], ["table"], args={"scale": 2.0}), *net.ops]
+    ws.feed("x", np.ones((3, 2)))
+    return gradviz.Net("first row of what is made", ops), ys, ws
 
 
 def long_with_a_nan() -> Built:
@@ -141,6 +159,17 @@ def test_leaves_stand_at_their_operators_with_the_norms_of_their_gradients(host:
     expect(view.graph.locator("[data-selected]")).to_contain_text("FCGradient")
     view.press("t")
     expect(leaves).to_have_count(0)
+
+
+@on_a_page
+def test_the_rows_of_a_sparse_gradient_are_no_gradient(host: Host) -> None:
+    view = at_the_end(host, first_row_of_a_table)
+    expect(view.graph.locator(".gv-leaf.gv-gradient text")).to_have_text(["∂table 2.83"])
+    expect(view.graph.locator(".gv-odd")).to_have_count(0)
+    view = at_the_end(host, first_row_of_what_is_made)
+    expect(view.graph.locator(".edge[data-normed]", has_text="indices")).to_have_count(0)
+    expect(view.graph.locator(".edge[data-normed]", has_text="values_concat")).to_contain_text("2.83")
+    expect(view.graph.locator(".gv-odd")).to_have_count(0)
 
 
 @on_a_page

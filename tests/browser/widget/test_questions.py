@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import torch
 from playwright.sync_api import Locator, expect
 
 import gradviz
-from tests.browser.hosts import Host, JupyterHost, on_a_page, with_kernels
+from tests.browser.hosts import Host, JupyterHost, on_a_page, recorded, with_kernels
 from tests.browser.programs import Build, gated, negative_logarithm, relu_in_place, skip_connection, written_into
 from tests.browser.view import View
 from tests.drawing.nested import Built, shared_gradient, workspace
@@ -142,3 +143,57 @@ def test_handing_it_out_takes_one(host: JupyterHost) -> None:
     person.click(person.view.button("Hand out"))
     expect(person.view.narration.get_by_role("link", name="skip connection.html")).to_be_visible()
     assert person.actions == 1
+
+
+def broken() -> Built:
+    """`x` is read twice, and behind that a row is looked up that is not there."""
+    net = gradviz.Net("broken")
+    net.Tanh("x", "a")
+    net.Mul(["a", "x"], "b")
+    net.Gather(["b", "row"], "y")
+    return net, ["y"], workspace({"x": np.ones((2, 3)), "row": np.array([9])})
+
+
+def given_gradient() -> tuple[gradviz.Net, dict[str, str], gradviz.Workspace]:
+    """`x` is read twice, and somebody gives the gradient that the pass starts with."""
+    net = gradviz.Net("given gradient")
+    net.Tanh("x", "a")
+    net.Mul(["a", "x"], "y")
+    return net, {"y": "g"}, workspace({"x": np.ones(3), "g": np.full(3, 5.0)})
+
+
+@on_a_page
+@pytest.mark.parametrize(
+    ("build", "title"), [(skip_connection, "∂loss/∂a@0 = sum of"), (given_gradient, "gradient of x@0 = sum of")]
+)
+def test_a_sum_of_gradients_is_a_derivative_where_the_pass_starts_with_one(
+    host: Host, build: Build, title: str
+) -> None:
+    view = host.show(build)
+    view.run_to("Accumulated")
+    expect(view.inspector.locator("caption")).to_contain_text(title)
+
+
+@on_a_page
+def test_a_sum_that_was_not_run_is_not_said_to_mean_that_nothing_was(host: Host) -> None:
+    view = host.show(broken)
+    assert any(event.kind == "Ran" for event in recorded(broken).trace().events)
+    view.run_to("Accumulated")
+    expect(view.inspector.get_by_role("tabpanel", name="Ledger")).to_contain_text("the sum was not run")
+
+
+def product_that_nobody_needs() -> torch.Tensor:
+    """PyTorch keeps what its backward needs, and of this product nothing is needed."""
+    x = torch.ones(3, requires_grad=True)
+    product = torch.tanh(x) * x
+    return product.sum()
+
+
+@on_a_page
+def test_what_ran_and_was_not_kept_is_not_said_to_have_never_run(host: Host) -> None:
+    view = host.show(product_that_nobody_needs)
+    view.run_to("Ran if op == 'mul'")
+    expect(view.narration).to_contain_text("what it made was not kept")
+    value = view.inspector.get_by_role("tabpanel", name="Value")
+    expect(value).to_contain_text("not kept")
+    expect(value).not_to_contain_text("was not run")

@@ -6,8 +6,8 @@
 
 import { beginOf, endOf, lengthOf, memoizedByText } from "../recording/lookup";
 import { KINDS, type BreakpointEntry, type Line, type Marks, type Trace, type Value } from "../schema";
-import { blobOf, ConditionError, evaluate, mentioned, parse, shown, type Node, type Result } from "./conditions/conditions";
-import { after, askedAt, before, computedAt, findIn, latest, namedField, neverComputed, occurrencesOf, parseWatch, rowsOf, WORDS, type Occurrences, type Rows } from "./occurrences";
+import { blobOf, ConditionError, evaluate, mentioned, parse, type Node, type Result } from "./conditions/conditions";
+import { after, askedAt, before, computedAt, findIn, known, latest, leftOutOf, namedField, neverComputed, occurrencesOf, parseWatch, rowsOf, told, WORDS, type Occurrences, type Rows } from "./occurrences";
 
 /** What a text of a breakpoint means, or why it means nothing. */
 export type Meaning = { occurrences: Occurrences; message: (string | Node)[] | null; problem: null } | { problem: ConditionError };
@@ -15,7 +15,7 @@ export type Meaning = { occurrences: Occurrences; message: (string | Node)[] | n
 /** What the texts of a breakpoint mean in a recording. */
 export function meaningOf(trace: Trace, { on, log }: Pick<BreakpointEntry, "on" | "log">): Meaning {
   try {
-    return { occurrences: occurrencesOf(trace, on), message: log === null ? null : messageParts(log), problem: null };
+    return { occurrences: occurrencesOf(trace, on), message: log === null ? null : messageParts(trace, log), problem: null };
   } catch (error) {
     if (error instanceof ConditionError) return { problem: error };
     throw error;
@@ -67,18 +67,19 @@ export function logBy(trace: Trace, entries: readonly BreakpointEntry[], positio
 function messageAt(trace: Trace, message: (string | Node)[], { rows }: Occurrences, position: number): string {
   const all = rowsOf(trace);
   const row = rows.get(position) ?? all.rows[all.first[position - beginOf(trace)] ?? 0];
-  const find = row && findIn(all, row);
-  return message.map((part) => (typeof part === "string" ? part : shown(find ? evaluate(part, find) : null))).join("");
+  if (!row) return "";
+  const find = findIn(all, row);
+  return message.map((part) => (typeof part === "string" ? part : told(all, part, row, evaluate(part, find)))).join("");
 }
 
 /** The text of a message between the expressions that stand between braces, and these; a brace itself is written twice. */
-function messageParts(text: string): (string | Node)[] {
+function messageParts(trace: Trace, text: string): (string | Node)[] {
   return [...text.matchAll(/\{\{|\}\}|\{[^}]*\}?|\}|[^{}]+/g)].map(({ 0: part, index: at }) => {
     if (part === "{{" || part === "}}") return part.charAt(0);
     if (part === "}") throw new ConditionError(text, at, "this brace closes nothing");
     if (!part.startsWith("{")) return part;
     if (!part.endsWith("}")) throw new ConditionError(text, at, "this brace is never closed");
-    return parse(text.slice(0, at + part.length - 1), at + 1);
+    return known(trace, text, parse(text.slice(0, at + part.length - 1), at + 1));
   });
 }
 
@@ -92,7 +93,14 @@ export function remarks(trace: Trace, entry: BreakpointEntry, last = Infinity): 
     entry.ignore > 0 ? `ignores the first ${entry.ignore}` : "",
     entry.every > 1 ? `one in ${entry.every}` : "",
     missing.length > 0 ? `${missing.join(" and ")} ${missing.length === 1 ? "is" : "are"} never computed` : "",
+    leftOut(trace, meaning.occurrences),
   ].filter(Boolean).join(", ");
+}
+
+/** That a page, to keep small, has not what a condition asks about; "": it has. */
+export function leftOut(trace: Trace, occurrences: Occurrences): string {
+  const names = leftOutOf(trace, occurrences);
+  return names.length === 0 ? "" : `${names.join(" and ")} ${names.length === 1 ? "was" : "were"} left out to keep this recording small`;
 }
 
 /** The entries with a breakpoint more. */
@@ -130,7 +138,7 @@ function watching(rows: Rows, node: Node): Watched {
     return computed ? numberOf(computed.value) : null;
   };
   const text = (position: number): string => {
-    const value = shown(at(position));
+    const value = told(rows, node, { position, blob: "", value: undefined }, at(position));
     const computed = blob === null ? undefined : latest(rows, blob, position);
     if (!computed) return value;
     const { dtype, shape, size } = computed.value;

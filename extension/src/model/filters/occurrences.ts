@@ -5,7 +5,7 @@
 
 import { currentEvent, occursAt, pathOf } from "../recording/cursor";
 import { addTo, allLines, bare, beginOf, behind, linesById, memoized, memoizedByText } from "../recording/lookup";
-import { loopAround, makerOf, valueOf } from "../recording/values";
+import { isLeftOut, loopAround, makerOf, valueOf } from "../recording/values";
 import { KINDS, type Trace, type TraceEvent, type Value } from "../schema";
 import { blobOf, ConditionError, evaluate, mentioned, nameOf, parse, shown, truth, type Field, type Find, type Node, type Result } from "./conditions/conditions";
 import { NAMES, PHRASES } from "./conditions/language.gen";
@@ -49,7 +49,8 @@ export const rowsOf = memoized((trace): Rows => {
   });
   first[trace.events.length + 1] = rows.length;
   const lines = allLines(trace).flatMap((line) => [line, ...line.history]).flatMap(({ inputs, outputs }) => [...inputs, ...outputs]);
-  const versions = [...lines, ...Object.keys(trace.values), ...rows.map(({ blob }) => blob).filter(Boolean)];
+  const found = trace.subnets.flatMap(({ blobs }) => blobs);
+  const versions = [...lines, ...found, ...Object.keys(trace.values), ...rows.map(({ blob }) => blob).filter(Boolean)];
   return { trace, rows, first, computed: computedIn(trace, rows), names: new Set([...versions, ...versions.map(bare)]) };
 });
 
@@ -108,6 +109,21 @@ function blobField({ blob, value }: Row, attribute: string): Result {
   return typeof result === "string" && attribute !== "dtype" && attribute !== "device" ? (WORDS[result] ?? null) : result;
 }
 
+/** What a page leaves out where it has no room: all numbers but counts. */
+const OPTIONAL = ["", "norm", "min", "max", "mean", "mean_abs"];
+
+const isUntold = ({ value }: Row, attribute: string): boolean => value !== undefined && isLeftOut(value) && OPTIONAL.includes(attribute);
+
+/** What a node gives in a row, as a person reads it: what it lacks may have been computed, and left out to keep a page small. */
+export function told(rows: Rows, node: Node, row: Row, result: Result): string {
+  const rowsAsked = ({ thing }: Field): Row | undefined => (blobOf(thing) === null ? row : latest(rows, blobOf(thing) ?? "", row.position));
+  const isHidden = (field: Field): boolean => isAboutValues(field) && isUntold(rowsAsked(field) ?? NOTHING, field.attribute);
+  return result === null && mentioned(node).some(isHidden) ? "left out" : shown(result);
+}
+
+const NOTHING: Row = { position: 0, blob: "", value: undefined };
+const isAboutValues = ({ thing }: Field): boolean => blobOf(thing) !== null || thing === "x" || thing === "g";
+
 function ofEvent(trace: Trace, event: TraceEvent, position: number, attribute: string): Result {
   const { added } = event.row;
   const fields: Record<string, () => Result> = {
@@ -153,8 +169,7 @@ export const occurrencesOf = memoizedByText((trace, text: string): Occurrences =
   if (target) return target;
   const head = /^(.*?)\s+if\s/s.exec(text);
   const around = head ? named(trace, (head[1] ?? "").trim()) : null;
-  const node = parse(text, around && head ? head[0].length : 0);
-  if (!trace.part) refuseUnknown(trace, text, node, "the recording");
+  const node = known(trace, text, parse(text, around && head ? head[0].length : 0));
   return happening(trace, truth(text, node), around?.positions ?? null);
 });
 
@@ -179,6 +194,12 @@ export function parseWatch(trace: Trace, text: string): Node {
   refuseUnknown(trace, text, node, trace.part ? "this part of the recording" : "the recording");
   const wrong = mentioned(node).find(({ thing }) => blobOf(thing) === null);
   if (wrong) throw new ConditionError(text, wrong.at, `a watch is about blobs, and ${nameOf(wrong)} is about an event`);
+  return node;
+}
+
+/** The same node, part of a text, where the recording has all that it names. Of a part nobody knows here what else it has. */
+export function known(trace: Trace, text: string, node: Node): Node {
+  if (!trace.part) refuseUnknown(trace, text, node, "the recording");
   return node;
 }
 
@@ -222,10 +243,12 @@ export function before(positions: readonly number[], position: number): number |
 export function askedAt(trace: Trace, { condition, rows }: Occurrences, position: number): string {
   const row = rows.get(position);
   if (!condition || !row) return "";
-  const find = findIn(rowsOf(trace), row);
-  const tell = ({ thing, attribute }: Field): string => {
+  const all = rowsOf(trace);
+  const find = findIn(all, row);
+  const tell = (field: Field): string => {
+    const { thing, attribute } = field;
     const name = thing === "inputs" ? thing : shown(find(thing, ""));
-    return attribute === "" ? name : `${attribute} of ${name} = ${shown(find(thing, attribute))}`;
+    return attribute === "" ? name : `${attribute} of ${name} = ${told(all, field, row, find(thing, attribute))}`;
   };
   return [...new Map(mentioned(condition).map((one) => [nameOf(one) + one.thing, one])).values()].map(tell).join(", ");
 }
@@ -239,9 +262,17 @@ export function neverComputed(trace: Trace, { condition }: Occurrences): string[
     const blob = blobOf(thing);
     if (blob !== null) return !all.computed.has(blob);
     if (["event", "op"].includes(thing) || ["", "name", "version"].includes(attribute)) return false;
-    return !computed.some((row) => thing !== "x" || findIn(all, row)(thing, attribute) !== null);
+    return !computed.some((row) => thing !== "x" || isUntold(row, attribute) || findIn(all, row)(thing, attribute) !== null);
   };
   return [...new Set(mentioned(condition).filter(isMissing).map(nameOf))];
+}
+
+/** What a condition asks about and a page, to keep small, has not of all that was computed. */
+export function leftOutOf(trace: Trace, { condition }: Occurrences): string[] {
+  const all = rowsOf(trace);
+  const rowsAsked = ({ thing }: Field): readonly Row[] => (blobOf(thing) === null ? all.rows : (all.computed.get(blobOf(thing) ?? "") ?? []));
+  const isMissing = (field: Field): boolean => field.attribute !== "" && isAboutValues(field) && rowsAsked(field).some((row) => isUntold(row, field.attribute));
+  return condition ? [...new Set(mentioned(condition).filter(isMissing).map(nameOf))] : [];
 }
 
 /** The next position that a target of "run to" names, or the last one before; null: there is none, or it says nothing. */

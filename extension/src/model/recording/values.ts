@@ -157,6 +157,9 @@ export function computedAt(trace: Trace, frame: number, line: string): number | 
 /** Arrays with more elements are shown by their shape and norm. */
 const TINY = 4;
 
+/** Whether the numbers of a value, which was computed, were left out to keep a page small. */
+export const isLeftOut = ({ norm, size, stack }: Value): boolean => norm === null && size > 0 && stack === null;
+
 /** All elements of a tiny array; null where it is larger, or they were left out. */
 export function elementsOf(value: Value): Scalar[] | null {
   const elements = value.preview.flat();
@@ -188,6 +191,8 @@ const gradientsIn = memoized((trace) => {
   const gradients = {
     /** The blob versions that a gradient version is of, the first one first. */
     blobs: new Map<string, string[]>(),
+    /** What tells to which rows those of a sparse gradient belong. */
+    indices: new Set<string>(),
     /** The gradients of a blob version, as they came. */
     since: new Map<string, GradientSince[]>(),
     /** Behind the event that completes the pass of the outermost net; infinity where none does. */
@@ -200,8 +205,9 @@ const gradientsIn = memoized((trace) => {
     if (end < 1) return;
     // Of an accumulation the sum stands first, its terms behind the blob.
     const parts = event.blobs.slice(0, end);
-    for (const part of parts) addTo(gradients.blobs, keyOf(event.subnet, part), blob);
     const values = valuesAmong(parts, event.detail["gradient"]);
+    addTo(gradients.blobs, keyOf(event.subnet, values), blob);
+    for (const part of parts) if (part !== values) gradients.indices.add(keyOf(event.subnet, part));
     addTo(gradients.since, keyOf(event.subnet, blob), { at: beginOf(trace) + index + 1, values, through: event.kind === "GeneratorAdded" ? event.forward : null, isSum: event.kind === "Accumulated" });
   });
   return gradients;
@@ -211,6 +217,11 @@ const gradientsIn = memoized((trace) => {
 function valuesAmong(parts: readonly string[], name: unknown): string {
   const values = typeof name === "object" && name !== null ? (name as Record<string, unknown>)["values"] : null;
   return parts.find((part) => bare(part) === values) ?? parts[0] ?? "";
+}
+
+/** Whether a blob version is the indices of a sparse gradient, whose numbers are no gradient. */
+export function isIndices(trace: Trace, subnet: string | null, blob: string): boolean {
+  return gradientsIn(trace).indices.has(keyOf(subnet, blob));
 }
 
 /** The blob version that a gradient version is of, one of `among` where it is of several; undefined: it is no gradient. */

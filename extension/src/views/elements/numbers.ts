@@ -1,6 +1,7 @@
 // How numbers and arrays are shown: in a few characters, in words, as a heat map, as a histogram.
 
-import { elementsOf } from "../../model/recording/values";
+import { normOf } from "../../model/filters/code";
+import { elementsOf, isLeftOut } from "../../model/recording/values";
 import type { Scalar, Value } from "../../model/schema";
 import { element } from "./dom";
 
@@ -24,6 +25,13 @@ function scientific(value: number): string {
   const [digits = "", exponent = "0"] = value.toExponential(2).split("e");
   const raised = [...exponent.replace("+", "")].map((c) => (c === "-" ? "⁻" : SUPERSCRIPTS[Number(c)])).join("");
   return `${minus(String(Number(digits)))}·10${raised}`;
+}
+
+/** The norm of what was computed, or which of NaN and the infinities is in it; in words where it has none. */
+export function normText(value: Value, digits = 4): string {
+  const norm = normOf(value);
+  if (norm !== null) return quantity(norm, digits);
+  return value.size === 0 ? "empty" : isLeftOut(value) ? "left out" : "–";
 }
 
 /** A share of a whole as "31 %". */
@@ -63,7 +71,7 @@ export const NOT_YET_IN_SHORT = "not yet";
 /** A number, a tiny array in full, else its shape and its norm. */
 export function glance(value: Value): string {
   const elements = elementsOf(value);
-  if (!elements) return [value.shape.join("×"), sizeInWords(value)].join(" ");
+  if (!elements) return [value.shape.join("×"), sizeInWords(value)].filter(Boolean).join(" ");
   const shown = elements.map((element) => quantity(element, DIGITS));
   return value.size === 1 ? (shown[0] ?? "") : `[${shown.join(", ")}]`;
 }
@@ -137,6 +145,7 @@ function extent(value: Value): string {
 }
 
 const BINS = 20;
+const ENLARGED = 2 ** 512;
 /** A histogram of fewer elements says nothing that the picture beside it does not say. */
 const WORTHWHILE = 8;
 
@@ -147,8 +156,7 @@ export function histogram(value: Value): HTMLElement[] {
   const bins = value.histogram.length > 0 ? value.histogram : binsOf(value, min, max);
   if (bins.length === 0) return [];
   const most = Math.max(...bins);
-  const at = (number: number): number => Math.min(bins.length - 1, Math.floor(((number - min) / (max - min)) * bins.length));
-  const zeros = min <= 0 && max >= 0 ? at(0) : -1;
+  const zeros = min <= 0 && max >= 0 ? binOf(0, min, max, bins.length) : -1;
   const range = (bin: number): string => {
     const low = min + (max - min) * (bin / bins.length);
     return `${quantity(low)} to ${quantity(low + (max - min) / bins.length)}`;
@@ -176,6 +184,14 @@ function counts({ zero, nan, inf }: Value): string {
   return parts.filter(Boolean).join(", ");
 }
 
+/** Of so many bins the one of a number, by the sums of Python's `histograms`, to the last bit: on an edge another order gives another bin. */
+export function binOf(number: number, min: number, max: number, bins: number): number {
+  // A power of two, which is exact: the inverse of a subnormal span is infinite.
+  const larger = max - min < 1 / ENLARGED ? ENLARGED : 1;
+  const place = (number - min) * larger * (bins / ((max - min) * larger));
+  return Math.max(0, Math.min(bins - 1, Math.floor(place)));
+}
+
 /** The counts of an array that the preview shows whole, where its elements differ. */
 function binsOf({ preview, size }: Value, min: number, max: number): number[] {
   const numbers = preview.flat();
@@ -183,7 +199,7 @@ function binsOf({ preview, size }: Value, min: number, max: number): number[] {
   const bins = new Array<number>(BINS).fill(0);
   for (const one of numbers) {
     if (typeof one !== "number") continue;
-    const bin = Math.max(0, Math.min(BINS - 1, Math.floor(((one - min) / (max - min)) * BINS)));
+    const bin = binOf(one, min, max, BINS);
     bins[bin] = (bins[bin] ?? 0) + 1;
   }
   return bins;

@@ -144,7 +144,7 @@ function boxOfText(text: Element): Box {
 }
 
 function draw(leaves: Leaves, node: Box, { x, y, width, height, isLine }: Spot): { group: SVGElement; texts: SVGElement[] } {
-  const { line, kind, rows } = leaves;
+  const { kind, rows } = leaves;
   const widths = widthsOf(leaves);
   const texts = rows.map(({ name }, index) => {
     const before = isLine ? widths.slice(0, index).reduce((sum, one) => sum + one + GAP, 0) : 0;
@@ -156,6 +156,7 @@ function draw(leaves: Leaves, node: Box, { x, y, width, height, isLine }: Spot):
   const [from, to] = kind === "input" ? [far, near] : [near, far];
   const way = to > from ? 1 : -1;
   const arrow = svgElement("path", { class: "gv-arrow", d: `M${middle},${from}V${to}m-3,${-4 * way}l3,${4 * way}l3,${-4 * way}` });
-  const title = svgElement("title", {}, kind === "gradient" ? `Gradients of what the net is given: ${line.outputs.join(", ")}` : kind === "input" ? `The net is given: ${rows.map(({ blob, name }) => blob || name).join(", ")}` : `The net ends in ${line.outputs.join(", ")}`);
+  const told = { input: "The net is given:", output: "The net ends in", gradient: "Gradients of what the net is given:" }[kind];
+  const title = svgElement("title", {}, `${told} ${rows.map(({ blob, name }) => blob || name).join(", ")}`);
   return { group: svgElement("g", { class: `gv-leaf gv-${kind}` }, title, svgElement("rect", { x, y, width, height, rx: 5 }), arrow, ...texts), texts };
 }

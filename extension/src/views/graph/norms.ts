@@ -4,7 +4,7 @@
 import { gradientAt, normOf } from "../../model/filters/code";
 import { forwardLine } from "../../model/recording/cursor";
 import { beginOf, endOf, groupsAround, groupsOf, memoized, memoizedByText, subnetOf } from "../../model/recording/lookup";
-import { blobOf } from "../../model/recording/values";
+import { blobOf, isIndices } from "../../model/recording/values";
 import type { Line, Scalar, Trace } from "../../model/schema";
 import { svgElement } from "../elements/dom";
 import { counted, DIGITS, quantity } from "../elements/numbers";
@@ -50,7 +50,7 @@ export function createNorms(trace: Trace, drawing: Drawing) {
 /** The gradients that flow along an edge: what the lines at its one end write, or let pass, and those at the other read. */
 function flowing(trace: Trace, element: Element): Omit<NormedEdge, "element"> {
   const [from, to] = [endAt(trace, classValue(element, "from")), endAt(trace, classValue(element, "to"))];
-  return { subnet: from.subnet, gradients: [...from.sent].filter((blob) => to.read.has(blob)) };
+  return { subnet: from.subnet, gradients: [...from.sent].filter((blob) => to.read.has(blob) && !isIndices(trace, from.subnet, blob)) };
 }
 
 /** An end of edges, which can stand for the thousands of lines of a group and be drawn again and again. */

@@ -6,7 +6,7 @@ import { currentEvent, forwardLine, hasRun } from "../../model/recording/cursor"
 import { addTo, numberOf, subnetOf } from "../../model/recording/lookup";
 import { isOver } from "../../model/recording/values";
 import type { Line, Scalar, Trace, Value } from "../../model/schema";
-import { NOT_COMPUTED, NOT_YET_IN_SHORT, quantity } from "../elements/numbers";
+import { normText, NOT_COMPUTED, NOT_YET_IN_SHORT } from "../elements/numbers";
 import { button, element, version, type Child } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
 import { createWindowed } from "../elements/windowed";
@@ -98,9 +98,9 @@ export function createOperators(trace: Trace, navigation: Navigation) {
     return names.join(", ") || (isSettled() ? "none" : NOT_YET_IN_SHORT);
   }
 
-  function normText(entry: Entry): string {
-    const norm = normNow(entry);
-    if (norm !== null) return quantity(norm);
+  function textOf(entry: Entry): string {
+    const value = gradientBy(entry, position);
+    if (value) return normText(value);
     // Of what runs again and again a part of a recording has the runs in it alone.
     if (entry.line.kind === "stretch" || (trace.part && entry.subnet !== null)) return "–";
     if (entry.line.gradient === null) return !isSettled() ? NOT_YET_IN_SHORT : entry.gradients.length > 0 ? "–" : "no gradient";
@@ -123,7 +123,7 @@ export function createOperators(trace: Trace, navigation: Navigation) {
       element: element("div", { class: "gv-record", role: "row" }, ...cells),
       update() {
         say(gradients, gradientText(entry));
-        say(norm, normText(entry));
+        say(norm, textOf(entry));
         say(since, String(unveiled(line.made) ?? NOT_YET_IN_SHORT));
         say(ran, ranText(line));
         row.element.setAttribute("aria-rowindex", String(placeOf(line.id) + 2));

@@ -1,8 +1,8 @@
 // The inspector's Ledger tab: how much of a blob's gradient came from where, and what a merge of a sparse gradient's rows changed.
 
-import { isAdded, ledgerAt } from "../../lesson/lesson";
+import { hasNumbers, isAdded, ledgerAt } from "../../lesson/lesson";
 import { placesOf } from "../../model/recording/cursor";
-import { subnetsById } from "../../model/recording/lookup";
+import { memoized, subnetsById } from "../../model/recording/lookup";
 import { loopAround, roundText, valueOf } from "../../model/recording/values";
 import type { Contribution, Ledger, Merge, Scalar, SliceName, Trace, Value } from "../../model/schema";
 import { count, counted, describe, NOT_COMPUTED, NOT_YET, NOT_YET_IN_SHORT, percent, picture, quantity } from "../elements/numbers";
@@ -42,7 +42,7 @@ export function ledgerCard(trace: Trace, whole: Ledger, position: number, isVeil
   const table = element("table", { class: "gv-ledger" }, element("caption", {}, ...caption(trace, ledger)), element("thead", {}, head));
   const isSomewhere = ledger.subnet === null || ledger.frame !== null;
   const value = isSomewhere && !(isVeiled && isLater) ? valueOf(trace, ledger.frame, ledger.total) : undefined;
-  table.append(contributionBody(trace, ledger, isLoop, words, go), element("tfoot", {}, ...totalRows(ledger, value, isLater, words)));
+  table.append(contributionBody(trace, ledger, isLoop, words, go), element("tfoot", {}, ...totalRows(trace, ledger, value, isLater, words)));
   const chart = isLoop && ledger.contributions.length > 2 ? [columns(ledger.contributions.map(({ norm }) => norm), -1, "norm of each iteration's gradient")] : [];
   return element("div", { class: "gv-card" }, ...chart, table, ...(value ? [picture(ledger.total, value)] : []));
 }
@@ -94,9 +94,15 @@ function nothingHere(trace: Trace, among: readonly Ledger[]): string {
   return trace.ledgers.length > 0 ? "No gradients have been added yet." : "No blob of this net has more than one gradient, so none are added.";
 }
 
+/** Whether the pass starts with a gradient that somebody gave: what arrives is no derivative of the y then. */
+const startsGiven = memoized(({ events, ys }) => {
+  const given = Array.isArray(ys) ? [] : Object.values(ys).filter((gradient) => gradient !== null);
+  return given.length > 0 || events.some(({ kind, lines }) => kind === "Seeded" && lines.length === 0);
+});
+
 function caption(trace: Trace, ledger: Ledger): Child[] {
   const names = Array.isArray(trace.ys) ? trace.ys : Object.keys(trace.ys);
-  const y = names.length === 1 ? [`∂${names[0]}/∂`, ...version(ledger.blob)] : ["gradient of ", ...version(ledger.blob)];
+  const y = names.length === 1 && !startsGiven(trace) ? [`∂${names[0]}/∂`, ...version(ledger.blob)] : ["gradient of ", ...version(ledger.blob)];
   const round = ledger.frame === null ? "" : roundText(trace, loopAround(trace, ledger.frame));
   return [...y, ` = sum of ${counted(ledger.contributions.length, "contribution")}`, element("span", { class: "gv-note" }, round && `, ${round}`)];
 }
@@ -132,9 +138,9 @@ export function shareBar(share: Scalar | null): HTMLElement {
   return element("span", { class: "gv-share-bar gv-against", "aria-hidden": "true", title: "pulls against the sum" }, fill);
 }
 
-function totalRows(ledger: Ledger, value: Value | undefined, isLater: boolean, { missing }: Words): HTMLElement[] {
+function totalRows(trace: Trace, ledger: Ledger, value: Value | undefined, isLater: boolean, { missing }: Words): HTMLElement[] {
   const sum = element("tr", { class: "gv-numbers" }, element("td", {}, element("b", {}, ...breakable(version(ledger.total)))));
-  const kind = element("tr", {}, element("td", { class: "gv-note", colspan: 4 }, value ? `${describe(value)}${isLater ? ", computed later" : ""}` : isLater ? "" : "nothing was run"));
+  const kind = element("tr", {}, element("td", { class: "gv-note", colspan: 4 }, value ? `${describe(value)}${isLater ? ", computed later" : ""}` : isLater ? "" : hasNumbers(trace) ? "the sum was not run" : "nothing was run"));
   if (ledger.norm === null) sum.append(element("td", { class: "gv-not-computed", colspan: 3 }, missing));
   else {
     const cancelled = ledger.cancellation === null ? "" : `cancellation ${percent(ledger.cancellation)}`;
@@ -158,7 +164,7 @@ export function mergeCard(trace: Trace, merge: Merge): HTMLElement {
   const caption = element("caption", {}, "rows of the gradient of ", ...version(merge.blob));
   const slices = [rowsOf("before", merge.before, merge.rows_before), rowsOf("after", merge.after, merge.rows_after)];
   const table = element("table", { class: "gv-ledger" }, caption, element("tbody", {}, ...slices, ...repeats(merge)));
-  table.append(element("tfoot", {}, note(`Rows of equal index became their ${merge.aggregator}. ${change(merge)}`)));
+  table.append(element("tfoot", {}, note(`Rows of equal index became their ${merge.aggregator}. ${change(trace, merge)}`)));
   return element("div", { class: "gv-card" }, table, ...pictures(trace, merge));
 }
 
@@ -180,8 +186,8 @@ function repeats(merge: Merge): HTMLElement[] {
 }
 
 /** What the merge did to the gradient as a dense array. */
-function change(merge: Merge): string {
-  if (merge.difference === null) return "Nothing was run, so its effect is not known.";
+function change(trace: Trace, merge: Merge): string {
+  if (merge.difference === null) return `${hasNumbers(trace) ? "It was not run" : "Nothing was run"}, so its effect is not known.`;
   if (merge.difference === 0) return "As a dense array the gradient is the same.";
   return `As dense arrays they differ by at most ${quantity(merge.difference)}.`;
 }

@@ -2,7 +2,7 @@
 // And its Watch tab: expressions about blobs, what they are here, and what they were at every event that changed them.
 
 import { shown } from "../../model/filters/conditions/conditions";
-import { hitsOf, logBy, meaningOf, remarks, watched, withBreakpoint, type Watched } from "../../model/filters/marks";
+import { hitsOf, leftOut, logBy, meaningOf, remarks, watched, withBreakpoint, type Watched } from "../../model/filters/marks";
 import { after, runTo } from "../../model/filters/occurrences";
 import { behind } from "../../model/recording/lookup";
 import type { BreakpointEntry, Trace } from "../../model/schema";
@@ -116,8 +116,10 @@ export function runToTarget(trace: Trace, at: number, target: string, go: (to: n
   }
   const first = runTo(trace, 0, target);
   if (first !== null) return `No “${target}” after event ${at}; the first is event ${first}.`;
-  const { problem } = meaningOf(trace, { on: target, log: null });
-  return problem && /[<>=]/.test(target) ? problem.message : `Nothing matches “${target}”.`;
+  const meaning = meaningOf(trace, { on: target, log: null });
+  if (meaning.problem) return /[<>=]/.test(target) ? meaning.problem.message : `Nothing matches “${target}”.`;
+  const why = leftOut(trace, meaning.occurrences);
+  return `Nothing matches “${target}”${why && `: ${why}`}.`;
 }
 
 /** `change` gets the breakpoint with what was written. */

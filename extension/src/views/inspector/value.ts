@@ -3,7 +3,7 @@
 
 import type { Reply } from "../../model/answers/asking";
 import { codeOf, placeOf, ruleOf } from "../../model/filters/code";
-import { blobsIn, computedAt, forwardIteration, isCalled, isComputed, loopAround, makerOf, roundText, valueOf, workspacesOn, type Place } from "../../model/recording/values";
+import { blobsIn, computedAt, forwardIteration, isCalled, isComputed, isLeftOut, loopAround, makerOf, roundText, valueOf, workspacesOn, type Place } from "../../model/recording/values";
 import type { Line, Scalar, Trace, Value } from "../../model/schema";
 import { count, counted, describe, histogram, NOT_COMPUTED, NOT_YET, note, picture, quantity } from "../elements/numbers";
 import { createChoice } from "../elements/controls";
@@ -42,8 +42,7 @@ export function valueCard(asking: Asking, place: Place, position: number, seen: 
   else {
     const head = element("div", {}, element("b", {}, describe(value)), ...origin(trace, maker, position, value, frame), ...nextReader(trace, place, position, isVeiled() ? position : Infinity), ...called(asking, maker));
     // A page has room for so many numbers: of other arrays the document keeps only what they are.
-    const isLeftOut = value.norm === null && value.size > 0;
-    card.append(head, ...(isLeftOut ? [note("Its numbers were left out to keep this recording small.")] : [numbers(asking, place, value, seen), statistics(value)]));
+    card.append(head, ...(isLeftOut(value) ? [note("Its numbers were left out to keep this recording small.")] : [numbers(asking, place, value, seen), statistics(value)]));
   }
   return card;
 }
@@ -74,6 +73,8 @@ function nextReader(trace: Trace, { blob, subnet }: Place, position: number, by:
 
 function notComputed(trace: Trace, { blob, subnet, frame }: Place, maker: Line | undefined): HTMLElement {
   const name = element("code", {}, ...version(blob));
+  const at = maker && (frame === null ? maker.ran : computedAt(trace, frame, maker.id));
+  if (maker && typeof at === "number") return element("p", { class: "gv-not-computed" }, element("b", {}, "not kept"), element("br"), "What ", named(maker), " made as ", name, " is not in the recording.");
   const where = frame === null ? "" : ` in ${roundText(trace, loopAround(trace, frame)) || "this run"}`;
   const why: Child[] = maker
     ? [name, ` is written by ${named(maker)}, which was not run${where}${isRefused(trace) ? ": nothing is, where a pass is refused" : ""}.`]

@@ -10,7 +10,7 @@ import type { BreakpointEntry, CodeLine, Trace, TraceEvent } from "../../model/s
 import { button, element, type Child } from "../elements/dom";
 import { isSum } from "../elements/kinds";
 import type { Navigation } from "../elements/navigation";
-import { DIGITS, NOT_YET, quantity } from "../elements/numbers";
+import { DIGITS, NOT_YET, normText } from "../elements/numbers";
 import { createWindowed } from "../elements/windowed";
 
 /** Of a row of one line of text, in pixels, and of each line more; the width of a character, and of all beside the text. */
@@ -64,7 +64,7 @@ export function createCode(trace: Trace, navigation: Navigation) {
     norm.stop.classList.toggle("gv-off", there.length > 0 && !there.some(({ enabled }) => enabled));
     const value = gradientAt(trace, called, position);
     const size = value && normOf(value);
-    const shown = size === undefined ? "" : size === "nan" ? "NaN" : typeof size === "string" ? "infinite" : quantity(size, DIGITS);
+    const shown = value === undefined ? "" : typeof size === "string" && size !== "nan" ? "infinite" : normText(value, DIGITS);
     if (norm.text.textContent !== shown) norm.text.textContent = shown;
     norm.text.classList.toggle("gv-bad", typeof size === "string");
     norm.bar.style.width = `${typeof size === "number" ? Math.ceil(BAR * (size / (greatestNorm(trace) || 1))) : 0}px`;

@@ -71,11 +71,30 @@ test("log points speak up to a position", () => {
   assert.match(remarks(trace, entry("Ran", { log: "{norm" })), /never closed/);
 });
 
+test("a message is refused that names what the recording does not have", () => {
+  const { problem } = meaningOf(trace, { on: "Ran", log: "norm {nrom} of {x}" });
+  assert.equal(problem?.message, "The recording has nothing that is called “nrom”, at character 7. Did you mean norm?");
+  assert.deepEqual(hits("Ran", { log: "norm {nrom}" }), []);
+  assert.equal(meaningOf(trace, { on: "Ran", log: "{h_grad} {h.norm}" }).problem, null);
+});
+
 test("what was not computed is not zero, and is said", () => {
   const bare = residualTrace({ execute: false });
   assert.deepEqual(hits("norm >= 0 or norm < 0", {}, bare), []);
   assert.match(remarks(bare, entry("norm > 1")), /x\.norm is never computed/);
   assert.equal(remarks(trace, entry("norm > 1")), "");
+});
+
+test("what was computed and left out to keep a page small is not said to be never computed", () => {
+  const small = residualTrace();
+  const bare = { min: null, max: null, mean: null, mean_abs: null, norm: null, preview: [] };
+  for (const [blob, value] of Object.entries(small.values)) small.values[blob] = { ...value, ...bare };
+  assert.equal(remarks(small, entry("norm > 1 or h.max > 2")), "x.norm and h.max were left out to keep this recording small");
+  assert.equal(remarks(small, entry("nan > 0 or size > 1e9")), "");
+  assert.deepEqual(logBy(small, [entry("Relu if kind == 'Ran'", { log: "{norm}, {nan} NaN" })], end)[0]?.message, "left out, 0 NaN");
+  const { text } = watched(small, "norm(h) / 2");
+  const ran = small.forward[0]?.ran ?? 0;
+  assert.deepEqual([text(ran - 1), text(ran)], ["not computed", "left out"]);
 });
 
 test("a text that says nothing has no hits, and says where", () => {
@@ -148,4 +167,12 @@ test("what was fed is there from the start, whatever nested nets call their own 
   fed.values = { ...fed.values, "x@0": matrix({ norm: 3 }) };
   fed.events = fed.events.map((event) => (event.subnet === "s2" && event.kind === "Ran" ? { ...event, row: { ...event.row, writes: ["x@0"] } } : event));
   assert.deepEqual(watched(fed, "norm(x@0)").history[0], { position: 0, value: 3 });
+});
+
+test("a blob that a nested net found and no operator in it names is known, as run to knows it", () => {
+  const loop = loopTrace();
+  const found = loop.subnets.map((net) => (net.id === "s1" ? { ...net, blobs: [...net.blobs, "found@0"] } : net));
+  const { problem, text } = watched({ ...loop, subnets: found }, "found@0");
+  assert.deepEqual([problem, text(0)], [null, "not computed"]);
+  assert.match(watched(loop, "found@0").problem?.message ?? "", /nothing that is called “found@0”/);
 });
