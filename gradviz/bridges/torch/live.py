@@ -56,9 +56,9 @@ class LivePass:
         self._pass = one
         self._backward = one.backward(one.called(sys._getframe(1)))
         self._notes = Notes()
-        # Of what it has done, what was told: how much has happened, where it stood, and whether it is over.
+        # Of what it has done, what was reported: how much has happened, where it stood, and whether it is over.
         self._count, self._is_over = 0, False
-        self._told: At | None = None
+        self._reported: At | None = None
         self._worker: Worker[At] = Worker(partial(_run, one, self._notes))
         self._end = weakref.finalize(self, self._worker.stop)
         self._worker.go()
@@ -85,11 +85,11 @@ class LivePass:
         """Tell what the engine has done, also since an interrupt came while it ran."""
         self._worker.wait()
         at = self._worker.at
-        if self._is_over or (at is not None and at is self._told):
+        if self._is_over or (at is not None and at is self._reported):
             return
         happened = self._notes.happened[self._count :]
         self._count += len(happened)
-        self._told, self._is_over = at, at is None
+        self._reported, self._is_over = at, at is None
         with torch.no_grad():
             self._backward.go_on(happened)
             if at is not None:

@@ -7,7 +7,7 @@
 import { beginOf, endOf, lengthOf, memoizedByText } from "../recording/lookup";
 import { KINDS, type BreakpointEntry, type Line, type Marks, type Trace, type Value } from "../schema";
 import { blobOf, ConditionError, evaluate, mentioned, parse, type Node, type Result } from "./conditions/conditions";
-import { after, askedAt, before, computedAt, findIn, known, latest, leftOutOf, namedField, neverComputed, occurrencesOf, parseWatch, rowsOf, told, WORDS, type Occurrences, type Rows } from "./occurrences";
+import { after, asText, askedAt, before, computedAt, findIn, withNamesChecked, latest, leftOutOf, namedField, neverComputed, occurrencesOf, parseWatch, rowsOf, WORDS, type Occurrences, type Rows } from "./occurrences";
 
 /** What a text of a breakpoint means, or why it means nothing. */
 export type Meaning = { occurrences: Occurrences; message: (string | Node)[] | null; problem: null } | { problem: ConditionError };
@@ -69,7 +69,7 @@ function messageAt(trace: Trace, message: (string | Node)[], { rows }: Occurrenc
   const row = rows.get(position) ?? all.rows[all.first[position - beginOf(trace)] ?? 0];
   if (!row) return "";
   const find = findIn(all, row);
-  return message.map((part) => (typeof part === "string" ? part : told(all, part, row, evaluate(part, find)))).join("");
+  return message.map((part) => (typeof part === "string" ? part : asText(all, part, row, evaluate(part, find)))).join("");
 }
 
 /** The text of a message between the expressions that stand between braces, and these; a brace itself is written twice. */
@@ -79,11 +79,11 @@ function messageParts(trace: Trace, text: string): (string | Node)[] {
     if (part === "}") throw new ConditionError(text, at, "this brace closes nothing");
     if (!part.startsWith("{")) return part;
     if (!part.endsWith("}")) throw new ConditionError(text, at, "this brace is never closed");
-    return known(trace, text, parse(text.slice(0, at + part.length - 1), at + 1));
+    return withNamesChecked(trace, text, parse(text.slice(0, at + part.length - 1), at + 1));
   });
 }
 
-/** What a breakpoint does beside stopping where its text says, in words; empty where there is nothing to say. `last`: what comes behind it is not told. */
+/** What a breakpoint does beside stopping where its text says, in words; empty where there is nothing to say. `last`: what comes behind it is not asText. */
 export function remarks(trace: Trace, entry: BreakpointEntry, last = Infinity): string {
   const meaning = meaningOf(trace, entry);
   if (meaning.problem) return meaning.problem.message;
@@ -138,7 +138,7 @@ function watching(rows: Rows, node: Node): Watched {
     return computed ? numberOf(computed.value) : null;
   };
   const text = (position: number): string => {
-    const value = told(rows, node, { position, blob: "", value: undefined }, at(position));
+    const value = asText(rows, node, { position, blob: "", value: undefined }, at(position));
     const computed = blob === null ? undefined : latest(rows, blob, position);
     if (!computed) return value;
     const { dtype, shape, size } = computed.value;

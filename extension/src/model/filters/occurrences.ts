@@ -112,12 +112,12 @@ function blobField({ blob, value }: Row, attribute: string): Result {
 /** What a page leaves out where it has no room: all numbers but counts. */
 const OPTIONAL = ["", "norm", "min", "max", "mean", "mean_abs"];
 
-const isUntold = ({ value }: Row, attribute: string): boolean => value !== undefined && isLeftOut(value) && OPTIONAL.includes(attribute);
+const lacksNumber = ({ value }: Row, attribute: string): boolean => value !== undefined && isLeftOut(value) && OPTIONAL.includes(attribute);
 
 /** What a node gives in a row, as a person reads it: what it lacks may have been computed, and left out to keep a page small. */
-export function told(rows: Rows, node: Node, row: Row, result: Result): string {
+export function asText(rows: Rows, node: Node, row: Row, result: Result): string {
   const rowsAsked = ({ thing }: Field): Row | undefined => (blobOf(thing) === null ? row : latest(rows, blobOf(thing) ?? "", row.position));
-  const isHidden = (field: Field): boolean => isAboutValues(field) && isUntold(rowsAsked(field) ?? NOTHING, field.attribute);
+  const isHidden = (field: Field): boolean => isAboutValues(field) && lacksNumber(rowsAsked(field) ?? NOTHING, field.attribute);
   return result === null && mentioned(node).some(isHidden) ? "left out" : shown(result);
 }
 
@@ -169,7 +169,7 @@ export const occurrencesOf = memoizedByText((trace, text: string): Occurrences =
   if (target) return target;
   const head = /^(.*?)\s+if\s/s.exec(text);
   const around = head ? named(trace, (head[1] ?? "").trim()) : null;
-  const node = known(trace, text, parse(text, around && head ? head[0].length : 0));
+  const node = withNamesChecked(trace, text, parse(text, around && head ? head[0].length : 0));
   return happening(trace, truth(text, node), around?.positions ?? null);
 });
 
@@ -198,7 +198,7 @@ export function parseWatch(trace: Trace, text: string): Node {
 }
 
 /** The same node, part of a text, where the recording has all that it names. Of a part nobody knows here what else it has. */
-export function known(trace: Trace, text: string, node: Node): Node {
+export function withNamesChecked(trace: Trace, text: string, node: Node): Node {
   if (!trace.part) refuseUnknown(trace, text, node, "the recording");
   return node;
 }
@@ -248,7 +248,7 @@ export function askedAt(trace: Trace, { condition, rows }: Occurrences, position
   const tell = (field: Field): string => {
     const { thing, attribute } = field;
     const name = thing === "inputs" ? thing : shown(find(thing, ""));
-    return attribute === "" ? name : `${attribute} of ${name} = ${told(all, field, row, find(thing, attribute))}`;
+    return attribute === "" ? name : `${attribute} of ${name} = ${asText(all, field, row, find(thing, attribute))}`;
   };
   return [...new Map(mentioned(condition).map((one) => [nameOf(one) + one.thing, one])).values()].map(tell).join(", ");
 }
@@ -262,7 +262,7 @@ export function neverComputed(trace: Trace, { condition }: Occurrences): string[
     const blob = blobOf(thing);
     if (blob !== null) return !all.computed.has(blob);
     if (["event", "op"].includes(thing) || ["", "name", "version"].includes(attribute)) return false;
-    return !computed.some((row) => thing !== "x" || isUntold(row, attribute) || findIn(all, row)(thing, attribute) !== null);
+    return !computed.some((row) => thing !== "x" || lacksNumber(row, attribute) || findIn(all, row)(thing, attribute) !== null);
   };
   return [...new Set(mentioned(condition).filter(isMissing).map(nameOf))];
 }
@@ -271,7 +271,7 @@ export function neverComputed(trace: Trace, { condition }: Occurrences): string[
 export function leftOutOf(trace: Trace, { condition }: Occurrences): string[] {
   const all = rowsOf(trace);
   const rowsAsked = ({ thing }: Field): readonly Row[] => (blobOf(thing) === null ? all.rows : (all.computed.get(blobOf(thing) ?? "") ?? []));
-  const isMissing = (field: Field): boolean => field.attribute !== "" && isAboutValues(field) && rowsAsked(field).some((row) => isUntold(row, field.attribute));
+  const isMissing = (field: Field): boolean => field.attribute !== "" && isAboutValues(field) && rowsAsked(field).some((row) => lacksNumber(row, field.attribute));
   return condition ? [...new Set(mentioned(condition).filter(isMissing).map(nameOf))] : [];
 }
 

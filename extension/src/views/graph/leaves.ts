@@ -156,7 +156,7 @@ function draw(leaves: Leaves, node: Box, { x, y, width, height, isLine }: Spot):
   const [from, to] = kind === "input" ? [far, near] : [near, far];
   const way = to > from ? 1 : -1;
   const arrow = svgElement("path", { class: "gv-arrow", d: `M${middle},${from}V${to}m-3,${-4 * way}l3,${4 * way}l3,${-4 * way}` });
-  const told = { input: "The net is given:", output: "The net ends in", gradient: "Gradients of what the net is given:" }[kind];
-  const title = svgElement("title", {}, `${told} ${rows.map(({ blob, name }) => blob || name).join(", ")}`);
+  const heading = { input: "The net is given:", output: "The net ends in", gradient: "Gradients of what the net is given:" }[kind];
+  const title = svgElement("title", {}, `${heading} ${rows.map(({ blob, name }) => blob || name).join(", ")}`);
   return { group: svgElement("g", { class: `gv-leaf gv-${kind}` }, title, svgElement("rect", { x, y, width, height, rx: 5 }), arrow, ...texts), texts };
 }
