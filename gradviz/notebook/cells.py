@@ -191,6 +191,9 @@ class Cells(ABC):
         """Code that has the array of a version; `name` tells it from others."""
 
     def _is_live(self) -> bool:
+        has_run = {line.ran is not None for line in operators_of(self._backward)}
+        if len(has_run) > 1:  # gradients have the names of the end here, and a live net names them as it goes
+            return False
         forward, backward = ([_plain(self._operators[line.id]) for line in operators_of(half)] for half in self._halves)
         if not forward or not all(_is_ours(op) and op.type not in NETS for op in (*forward, *backward)):
             return False

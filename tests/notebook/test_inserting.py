@@ -79,6 +79,14 @@ def test_the_cells_take_what_names_mean_at_the_end_wherever_the_session_stands(k
     assert ast.literal_eval(result(kernel, "insert(session, 'pass')"))["x_grad"]
 
 
+def test_a_tape_that_stands_still_before_it_adds_gradients_up_has_cells_of_what_has_run(kernel: Kernel) -> None:
+    kernel.run(RECORDED["code"])
+    kernel.run("y = gradviz.functions.sum(gradviz.functions.sin(x) * x * x)")
+    kernel.run("going = gradviz.live(y, schedule='tape'); going.step(); going.step(); going.step()")
+    names = ["y_autogen_grad", "mul_1_grad", "mul_grad", "x_grad", "sin_grad", "_x_grad_autosplit_0"]
+    assert ran(kernel, "going.session", "pass") == dict.fromkeys(names, True)
+
+
 def test_what_the_notebook_calls_its_own_stays(kernel: Kernel) -> None:
     kernel.run("session = debug(); live = 1; before = (net, ws, live, session, len(net.ops), session.position)")
     ran(kernel, "session", "pass")
