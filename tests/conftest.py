@@ -4,13 +4,15 @@ operator types of a test's own; Ctrl+C as in a terminal; and no warning of numpy
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gradviz.operators import registry
+from gradviz.runtime.standing import Worker
 from tests.cupy_stand_in import stand_in
 
 QUIET = tuple(str(Path(__file__).parent / room) for room in ("debugger", "drawing", "notebook"))
@@ -51,3 +53,21 @@ def ctrl_c() -> Iterator[None]:
     yield
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def interrupting(monkeypatch: pytest.MonkeyPatch) -> Callable[[], AbstractContextManager[None]]:
+    """A step of a live pass in this context is interrupted once its thread goes on, which runs to its next stop."""
+    go = Worker.go
+
+    def interrupted(worker: Worker[Any]) -> None:
+        go(worker)
+        raise KeyboardInterrupt
+
+    @contextmanager
+    def context() -> Iterator[None]:
+        with monkeypatch.context() as patch:
+            patch.setattr(Worker, "go", interrupted)
+            yield
+
+    return context

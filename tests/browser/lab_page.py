@@ -81,11 +81,15 @@ class LabPage:
         path = f"{folder.name}/{notebook.name}"
         self.server.start_session(path)
         self.folder = folder
-        self.page.goto(f"{self.server.url}/{self._address(folder.name, path)}?token={self.server.token}")
+        self.visit(path)
         self.wait_until_ready()
 
-    def _address(self, workspace: str, path: str) -> str:
-        return f"lab/workspaces/{workspace}/tree/{path}"
+    def visit(self, path: str) -> None:
+        """Goes to a file or folder below the server's root, in a workspace that nobody used before."""
+        self.page.goto(f"{self.server.url}/{self._address(path)}?token={self.server.token}")
+
+    def _address(self, path: str) -> str:
+        return f"lab/workspaces/{uuid.uuid4().hex[:8]}/tree/{path}"
 
     def wait_until_ready(self) -> None:
         """Returns when a notebook is on the screen and its kernel, connected to the page, is idle."""
@@ -164,10 +168,6 @@ class LabPage:
         expect(panel).to_be_visible()
         return panel
 
-    def visit(self, path: str) -> None:
-        """Goes to a file or folder below the server's root, in a workspace that nobody used before."""
-        self.page.goto(f"{self.server.url}/lab/workspaces/{uuid.uuid4().hex[:8]}/tree/{path}?token={self.server.token}")
-
     def run_command(self, label: str) -> None:
         """Run a command by the palette."""
         self.page.evaluate("window.jupyterapp.commands.execute('apputils:activate-command-palette')")
@@ -227,7 +227,7 @@ class NotebookPage(LabPage):
         if not any(own in error.message for own in OF_NOTEBOOK):
             super()._on_page_error(error)
 
-    def _address(self, workspace: str, path: str) -> str:
+    def _address(self, path: str) -> str:
         return f"notebooks/{path}"
 
 

@@ -10,7 +10,6 @@ import pytest
 import gradviz.functions as F
 from gradviz import Function, GradientError, GradvizError, Variable, debug, live
 from gradviz.program.events import Event, to_dict
-from gradviz.runtime.standing import Worker
 
 SCHEDULES = ("rank", "tape")
 
@@ -113,23 +112,15 @@ def test_a_function_of_ones_own_that_fails_ends_the_pass():
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("length", [3, 4])
-def test_what_runs_on_behind_an_interrupt_is_told_by_the_next_step(monkeypatch, schedule, length):
-    go = Worker.go
-
-    def interrupted(worker):
-        go(worker)
-        raise KeyboardInterrupt
-
+def test_what_runs_on_behind_an_interrupt_is_told_by_the_next_step(interrupting, schedule, length):
     y = Variable(np.ones(3), name="x")
     for _ in range(length):
         y = F.tanh(y)
     y = F.sum(y)
     one = live(y, schedule=schedule)
     while one.next is not None:
-        with monkeypatch.context() as patch:
-            patch.setattr(Worker, "go", interrupted)
-            with pytest.raises(KeyboardInterrupt):
-                one.step()
+        with interrupting(), pytest.raises(KeyboardInterrupt):
+            one.step()
         if one.next is not None:  # it is, as long as the session has not heard of it
             one.step()
     assert without_seconds(one.session.events) == without_seconds(debug(y, schedule=schedule).events)

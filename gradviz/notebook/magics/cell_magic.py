@@ -108,8 +108,9 @@ class CellMagic:
         """Let a variable be what it was before, unless the cell has made something else of it than a net."""
         names = self._shell.user_ns
         if isinstance(names.get(name), self._package.Net):
-            names.pop(name)
-            names.update({one: value for one, value in before.items() if one == name})
+            del names[name]
+            if name in before:
+                names[name] = before[name]
 
     def _result(self, cell: str) -> Any:
         """What a cell gives, run as the user's code."""

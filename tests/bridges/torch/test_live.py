@@ -13,7 +13,6 @@ import torch
 import gradviz
 from gradviz.debugger import ConditionError, CursorError
 from gradviz.events import Failed, Ran
-from gradviz.runtime.standing import Worker
 from tests.bridges.torch.models import MODELS
 
 REENTRANT = {name for name in MODELS if "reentrant" in name and "non" not in name}
@@ -262,19 +261,11 @@ def test_an_interrupt_loses_nothing(loss):
     assert timeless(live.session.events) == timeless(gradviz.debug(loss).events)
 
 
-def test_what_runs_on_behind_an_interrupt_is_told_by_the_next_step(loss, monkeypatch):
-    go = Worker.go
-
-    def interrupted(worker):
-        go(worker)
-        raise KeyboardInterrupt
-
+def test_what_runs_on_behind_an_interrupt_is_told_by_the_next_step(loss, interrupting):
     live = gradviz.live(loss)
     while live.next is not None:
-        with monkeypatch.context() as patch:
-            patch.setattr(Worker, "go", interrupted)
-            with pytest.raises(KeyboardInterrupt):
-                live.step()
+        with interrupting(), pytest.raises(KeyboardInterrupt):
+            live.step()
         live.step()
     assert timeless(live.session.events) == timeless(gradviz.debug(loss).events)
     assert all(one.seconds is None or one.seconds >= 0 for one in live.session.events if isinstance(one, Ran))

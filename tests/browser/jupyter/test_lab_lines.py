@@ -5,18 +5,10 @@ import re
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.lab_page import START, LabPage
+from tests.browser.lab_page import START, TWICE_SHOWN, LabPage
 from tests.browser.view import View
 
-NET = """import gradviz, numpy as np
-net = gradviz.Net("net")
-net.Tanh("x", "a")
-net.Sum(["a", "a"], "s")
-ws = gradviz.Workspace()
-ws.feed("x", np.ones((2, 3), np.float32))
-session = gradviz.debug(net, ["s"], workspace=ws)
-session.restart()
-session"""
+NET = TWICE_SHOWN.strip()
 
 VARIABLES = """import gradviz, numpy as np
 import gradviz.functions as F

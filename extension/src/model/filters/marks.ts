@@ -7,7 +7,7 @@
 import { beginOf, endOf, lengthOf, memoizedByText } from "../recording/lookup";
 import { KINDS, type BreakpointEntry, type Line, type Marks, type Trace, type Value } from "../schema";
 import { blobOf, ConditionError, evaluate, mentioned, parse, type Node, type Result } from "./conditions/conditions";
-import { after, asText, askedAt, before, computedAt, findIn, withNamesChecked, latest, leftOutOf, namedField, neverComputed, occurrencesOf, parseWatch, rowsOf, WORDS, type Occurrences, type Rows } from "./occurrences";
+import { after, askedAt, asText, before, computedAt, findIn, latest, leftOutOf, namedField, neverComputed, occurrencesOf, parseWatch, rowsOf, withNamesChecked, WORDS, type Occurrences, type Rows } from "./occurrences";
 
 /** What a text of a breakpoint means, or why it means nothing. */
 export type Meaning = { occurrences: Occurrences; message: (string | Node)[] | null; problem: null } | { problem: ConditionError };
@@ -83,7 +83,7 @@ function messageParts(trace: Trace, text: string): (string | Node)[] {
   });
 }
 
-/** What a breakpoint does beside stopping where its text says, in words; empty where there is nothing to say. `last`: what comes behind it is not asText. */
+/** What a breakpoint does beside stopping where its text says, in words; empty where there is nothing to say. `last`: what comes behind it is not said. */
 export function remarks(trace: Trace, entry: BreakpointEntry, last = Infinity): string {
   const meaning = meaningOf(trace, entry);
   if (meaning.problem) return meaning.problem.message;

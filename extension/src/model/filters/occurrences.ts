@@ -113,16 +113,17 @@ function blobField({ blob, value }: Row, attribute: string): Result {
 const OPTIONAL = ["", "norm", "min", "max", "mean", "mean_abs"];
 
 const lacksNumber = ({ value }: Row, attribute: string): boolean => value !== undefined && isLeftOut(value) && OPTIONAL.includes(attribute);
+const isAboutValues = ({ thing }: Field): boolean => blobOf(thing) !== null || thing === "x" || thing === "g";
 
 /** What a node gives in a row, as a person reads it: what it lacks may have been computed, and left out to keep a page small. */
 export function asText(rows: Rows, node: Node, row: Row, result: Result): string {
-  const rowsAsked = ({ thing }: Field): Row | undefined => (blobOf(thing) === null ? row : latest(rows, blobOf(thing) ?? "", row.position));
-  const isHidden = (field: Field): boolean => isAboutValues(field) && lacksNumber(rowsAsked(field) ?? NOTHING, field.attribute);
+  const rowAsked = ({ thing }: Field): Row | undefined => (blobOf(thing) === null ? row : latest(rows, blobOf(thing) ?? "", row.position));
+  const isHidden = (field: Field): boolean => {
+    const asked = isAboutValues(field) ? rowAsked(field) : undefined;
+    return asked !== undefined && lacksNumber(asked, field.attribute);
+  };
   return result === null && mentioned(node).some(isHidden) ? "left out" : shown(result);
 }
-
-const NOTHING: Row = { position: 0, blob: "", value: undefined };
-const isAboutValues = ({ thing }: Field): boolean => blobOf(thing) !== null || thing === "x" || thing === "g";
 
 function ofEvent(trace: Trace, event: TraceEvent, position: number, attribute: string): Result {
   const { added } = event.row;
