@@ -19,7 +19,7 @@ from ...program.events import Accumulated, Failed
 from ...runtime.store import Store
 from ...runtime.watched import Journal, uncollected
 from .again import Again
-from .capture import captures, tensors_on
+from .capture import Module, captures, tensors_on
 from .copies import Copies
 from .doctor import findings_of, first_sentence, without_gradient
 from .flow import users
@@ -122,6 +122,7 @@ class Pass:
         tensors = tensors_on(self.graph, self._captured) if is_captured or not write else []
         self._tensors = list(map(ref, tensors))
         self._hooks = hooks_on([*tensors, *self.graph.leaves.values()])
+        self._models: Sequence[ref[Module]] = ()
         self._inputs = inputs
         self._create_graph = create_graph
         self._write = write
@@ -161,7 +162,9 @@ class Pass:
 
     def called(self, frame: FrameType | None) -> Called:
         """What captures and the user's code call tensors; `frame`: of whoever has been called from there."""
-        return called_in(users(frame), self.graph, set(self._captured.values()))
+        called = called_in(users(frame), self.graph, set(self._captured.values()))
+        self._models = called.models
+        return called
 
     def backward(self, called: Called) -> Backward:
         """What is to tell it, with what was called and what the roots start with."""
@@ -181,7 +184,7 @@ class Pass:
     ) -> Journal:
         """What happened so far; `forward` as of `record`."""
         journal = backward.journal(summary, Again(self.graph, backward.names, self._starts, forward))
-        return journal._replace(beside=partial(without_gradient, self._roots))
+        return journal._replace(beside=partial(without_gradient, self._roots, self._models))
 
 
 def _check(roots: Sequence[Any], gradients: Sequence[Any]) -> None:

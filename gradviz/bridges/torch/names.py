@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import FrameType
 from typing import Any, NamedTuple
+from weakref import ref
 
 from torch.autograd.graph import Node
 
@@ -85,10 +86,12 @@ class Called(NamedTuple):
     Attributes:
         outputs: those that a gradient goes to.
         data: others, by their identity.
+        models: the modules of variables that gave parameters their names, where captures have not named all.
     """
 
     outputs: Mapping[Output, str] = {}
     data: Mapping[int, str] = {}
+    models: Sequence[ref[Module]] = ()
 
 
 def called_in(frame: FrameType | None, graph: Graph, captured: Iterable[capture]) -> Called:
@@ -108,11 +111,12 @@ def called_in(frame: FrameType | None, graph: Graph, captured: Iterable[capture]
     if frame is None:
         return Called(outputs)
     scope = {name: value for name, value in {**frame.f_globals, **variables_of(frame)}.items() if name[:1] != "_"}
-    if len(outputs) < len(graph.ends):
-        call(parameters_in(scope, graph))
+    models = modules_in(scope, graph) if len(outputs) < len(graph.ends) else {}
+    call(parameters_of(models))
     tensors = {name: value for name, value in scope.items() if isinstance(value, Tensor)}
     call(tensors.items())
-    return Called(outputs, {id(value): name for name, value in tensors.items() if not value.requires_grad})
+    data = {id(value): name for name, value in tensors.items() if not value.requires_grad}
+    return Called(outputs, data, list(map(ref, models.values())))
 
 
 def hooks_on(tensors: Iterable[Tensor]) -> dict[Output, tuple[str, ...]]:
@@ -127,10 +131,9 @@ def _hook(hook: Callable[..., Any]) -> str:
     return name if code is None else f"{name} at {line_at(code, 0)}"
 
 
-def parameters_in(scope: Mapping[str, Any], graph: Graph) -> Iterator[tuple[str, Tensor]]:
-    """The parameters of the modules that variables hold, themselves or in an attribute of ``self``, by their paths.
-
-    Of several modules with leaves of the graph that are no parts of others, paths begin with the variable.
+def modules_in(scope: Mapping[str, Any], graph: Graph) -> dict[str, Module]:
+    """The modules with leaves of the graph that variables hold, themselves or in an attribute of ``self``, and that are
+    no parts of others.
     """
     values = {**getattr(scope.get("self"), "__dict__", {}), **scope}
     modules = {name: whole(value) for name, value in values.items() if isinstance(value, Module)}
@@ -141,7 +144,12 @@ def parameters_in(scope: Mapping[str, Any], graph: Graph) -> Iterator[tuple[str,
         for name, module in reversed(modules.items())
         if id(module) not in inner and any(id(one) in leaves for one in module.parameters())
     }
-    for name, module in outer.values():
-        prefix = f"{name}." if len(outer) > 1 else ""
+    return dict(outer.values())
+
+
+def parameters_of(modules: Mapping[str, Module]) -> Iterator[tuple[str, Tensor]]:
+    """The parameters of modules by their paths, which begin with the variable where there are several modules."""
+    for name, module in modules.items():
+        prefix = f"{name}." if len(modules) > 1 else ""
         for own, parameter in module.named_parameters():
             yield prefix + own, parameter

@@ -202,3 +202,17 @@ def test_a_parameter_that_takes_no_part_has_no_gradient_for_the_reason_that_the_
     assert found.ways_out == finding.ways_out
     with pytest.raises(gradviz.GradvizError, match="no blob nobody"):
         session.why_none("nobody")
+
+
+def test_without_a_capture_a_parameter_that_takes_no_part_is_one_of_the_models_that_variables_hold():
+    model = Aside()
+    loss = model(torch.randn(4, 3)).sum()
+    (finding,) = [one for one in gradviz.diagnose(loss, model).findings if "cut.bias" in one.names]
+    for session in (gradviz.debug(loss), gradviz.live(loss).session):
+        found = session.why_none("cut.bias")
+        assert (found.cuts[0].text, found.ways_out) == (finding.sentence, finding.ways_out)
+        assert any("with gradviz.torch.capture(model)" in way for way in found.ways_out)
+    session = gradviz.debug(loss)
+    del model, loss
+    with pytest.raises(gradviz.GradvizError, match=r"no blob cut\.bias"):  # nothing of the recording keeps the model
+        session.why_none("cut.bias")

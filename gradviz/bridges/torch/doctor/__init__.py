@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
+from weakref import ref
 
 from ....debugger import Cursor
 from ....program.errors import count_of, message_of
@@ -73,10 +74,16 @@ def explain(error: BaseException | None = None) -> Diagnosis:
     return Diagnosis.of(findings, "")
 
 
-def without_gradient(roots: Sequence[Tensor], name: str) -> tuple[str, tuple[str, ...]] | None:
-    """Why a parameter of a captured model gets no gradient from tensors, and the ways out; None: that is not known."""
+def without_gradient(
+    roots: Sequence[Tensor], models: Sequence[ref[Module]], name: str
+) -> tuple[str, tuple[str, ...]] | None:
+    """Why a parameter of a model gets no gradient from tensors, and the ways out; None: that is not known.
+
+    Args:
+        models: those that are there still; none: those that captures have seen.
+    """
     with DISABLED():
-        case = Case(roots, [], [])
+        case = Case(roots, [model for one in models if (model := one()) is not None], [])
         findings = (one for rule in (parameters_without, frozen) for one in rule(case))
         return next(((one.sentence, one.ways_out) for one in findings if name in one.names), None)
 

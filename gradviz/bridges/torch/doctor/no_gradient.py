@@ -185,14 +185,14 @@ def _by_purpose(case: Case, names: Sequence[str]) -> Iterator[list[str]]:
 def _unknown(case: Case, names: list[str]) -> Finding:
     """Without a capture: nobody can say why."""
     it = them(names)
-    hint = ("With a capture around the forward pass the line is known: with gradviz.torch.capture(model): ...",)
+    hint = "With a capture around the forward pass the line is known: with gradviz.torch.capture(model): ..."
     sentence = (
         f"{subject(names, case.parameters, 'get')} no gradient: the loss was not computed "
         f"from {it}, or a detach(), .data, no_grad, item() or a cast to integers cut the way."
     )
     reason = purpose_of(case, None, names)
-    evidence = (*each_of(names), *filter(None, [reason]), *hint)
-    return Finding("unused", sentence, tuple(names), None, not reason, evidence, _ways_out_unused(it)[:1])
+    evidence = (*each_of(names), *filter(None, [reason]))
+    return Finding("unused", sentence, tuple(names), None, not reason, evidence, (*_ways_out_unused(it)[:1], hint))
 
 
 def _beside(case: Case, trainable: Sequence[str]) -> Finding:
