@@ -173,13 +173,29 @@ def test_the_rows_of_a_sparse_gradient_are_no_gradient(host: Host) -> None:
 
 
 @on_a_page
+def test_an_operator_of_the_backward_pass_that_reads_only_what_the_net_is_given_says_what(host: Host) -> None:
+    view = at_the_end(host, first_row_of_a_table)
+    given = view.graph.locator(".gv-leaf.gv-input", has_not_text="table")
+    expect(given).to_be_visible()
+    given.click()
+    expect(view.graph.locator("[data-selected]")).to_contain_text("indices_concat@0")
+    sum_of_indices, box = view.graph.locator("[data-selected]").bounding_box(), given.bounding_box()
+    assert sum_of_indices is not None and box is not None
+    assert box["y"] + box["height"] > sum_of_indices["y"] + sum_of_indices["height"] + 10
+    view.press("Home")
+    expect(given).to_be_hidden()
+
+
+@on_a_page
 def test_of_a_blob_that_was_overwritten_only_the_last_version_is_an_end(host: Host) -> None:
     view = at_the_end(host, computed_twice)
     expect(view.graph.locator(".gv-leaf.gv-output text")).to_have_text(["y@1 7"])
 
 
 @on_a_page
-@pytest.mark.parametrize("build", [skip_connection, neuron, gated, relu_in_place, written_into, shrunken])
+@pytest.mark.parametrize(
+    "build", [skip_connection, neuron, gated, relu_in_place, written_into, shrunken, first_row_of_a_table]
+)
 def test_leaves_lie_over_nothing(host: Host, build: Build) -> None:
     view = at_the_end(host, build)
     expect(view.graph.locator(".gv-leaf").first).to_be_visible()

@@ -65,7 +65,7 @@ export function createLeaves(trace: Trace, drawing: Drawing, navigation: Navigat
   return {
     show(position: number): void {
       for (const { line, kind, rows, group, texts } of drawn) {
-        group.toggleAttribute("data-future", kind === "gradient" && line.made > position);
+        group.toggleAttribute("data-future", line.role !== "forward" && line.made > position);
         rows.forEach(({ blob }, index) => {
           const number = texts[index]?.lastElementChild;
           const text = numberAt(trace, kind, blob, position);
@@ -97,6 +97,8 @@ function leavesOf(trace: Trace): Leaves[] {
     together(line, "output", wires.filter(({ blob, from }) => from === line.id && ends.has(blob)).map(({ blob }) => ({ name: own(blob), blob }))),
   ]);
   for (const line of trace.backward) {
+    // One that reads nothing else, as a sum of indices, would stand alone.
+    if (line.inputs.every((blob) => inputs.has(blob))) leaves.push(together(line, "input", [...new Set(line.inputs)].map((blob) => ({ name: own(blob), blob }))));
     const gradients = line.kind === "passed" ? [] : line.outputs.map((blob) => ({ blob, of: blobOf(trace, null, blob) }));
     leaves.push(together(line, "gradient", gradients.flatMap(({ blob, of }) => (of !== undefined && inputs.has(of) ? [{ name: `∂${own(of)}`, blob }] : []))));
   }
@@ -113,6 +115,9 @@ const shortened = (name: string): string => (name.length > LONGEST ? `…${name.
 /** Where leaves stand: in columns one below the other, or in a line. */
 type Spot = Box & { isLine: boolean };
 
+/** Whether leaves stand below their node: the forward pass goes down, and the backward pass up. */
+const isBelow = ({ kind, line }: Leaves): boolean => (kind === "input" ? line.role !== "forward" : kind === "output");
+
 /** Where leaves can stand at their node, the best spot first: what goes into and comes out of it stands above or below. */
 function spots(node: Box, leaves: Leaves): Spot[] {
   const widths = widthsOf(leaves);
@@ -120,7 +125,7 @@ function spots(node: Box, leaves: Leaves): Spot[] {
   return (widths.length > 1 ? [false, true] : [false]).flatMap((isLine) => {
     const width = 2 * PADDING + (isLine ? widths.reduce((sum, one) => sum + one) + (widths.length - 1) * GAP : Math.max(...widths));
     const height = (isLine ? 1 : widths.length) * LINE + 2;
-    const y = leaves.kind === "output" ? node.y + node.height + ARROW : node.y - ARROW - height;
+    const y = isBelow(leaves) ? node.y + node.height + ARROW : node.y - ARROW - height;
     const [left, right] = [middle - CLEAR - width, middle + CLEAR];
     return [middle - width / 2, left, right, left - LINE, right + LINE].map((x) => ({ x, y, width, height, isLine }));
   });
@@ -152,7 +157,7 @@ function draw(leaves: Leaves, node: Box, { x, y, width, height, isLine }: Spot):
     return svgElement("text", { ...at, "font-size": FONT }, svgElement("tspan", {}, name), svgElement("tspan", { class: "gv-number" }));
   });
   const middle = Math.min(Math.max(x + width / 2, node.x + CLEAR), node.x + node.width - CLEAR);
-  const [near, far] = kind === "output" ? [node.y + node.height, y] : [node.y, y + height];
+  const [near, far] = isBelow(leaves) ? [node.y + node.height, y] : [node.y, y + height];
   const [from, to] = kind === "input" ? [far, near] : [near, far];
   const way = to > from ? 1 : -1;
   const arrow = svgElement("path", { class: "gv-arrow", d: `M${middle},${from}V${to}m-3,${-4 * way}l3,${4 * way}l3,${-4 * way}` });
