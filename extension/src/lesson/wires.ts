@@ -2,9 +2,9 @@
 
 import { shortName } from "../formula/steps";
 import { blobOf, forwardRun, gradientsOf, isComplete, valueAt, type GradientSince } from "../model/recording/values";
-import { addTo, forwardOf, linesNamed, subnetOf } from "../model/recording/lookup";
+import { addTo, forwardOf, linesById, linesNamed, subnetOf } from "../model/recording/lookup";
 import type { Line, Scalar, Trace, Value } from "../model/schema";
-import { currentEvent } from "../model/recording/cursor";
+import { currentEvent, hasRun } from "../model/recording/cursor";
 
 /** A blob on its way from a line to those that read it; null: it comes from around the net; none: nobody reads it. */
 export interface Wire {
@@ -27,8 +27,9 @@ export interface WireValue {
   what: "value" | "gradient";
   /** "p", "∂p", "5 blobs". */
   name: string;
-  /** "none" where the whole pass has no gradient; null: not computed yet. Of a sparse gradient it is its rows. */
-  value: Value | Several | "none" | null;
+  /** "none" where the whole pass has no gradient; "not kept" where an operator ran and the engine kept nothing of what it
+   * made; null: not computed yet. Of a sparse gradient it is its rows. */
+  value: Value | Several | "none" | "not kept" | null;
 }
 
 /** The wires from lines to others of the same net, one for each blob. */
@@ -67,7 +68,7 @@ export function wireValuesAt(trace: Trace, wire: Wire, position: number): WireVa
 }
 
 export function isSeveral(value: WireValue["value"]): value is Several {
-  return value !== null && value !== "none" && "there" in value;
+  return value !== null && typeof value !== "string" && "there" in value;
 }
 
 /** The values of several wires together. */
@@ -80,8 +81,8 @@ export function severalAt(trace: Trace, wires: readonly Wire[], position: number
 
 function several(values: WireValue["value"][]): Several | "none" {
   const possible = values.filter((value) => value !== "none");
-  const computed = possible.filter((value) => value !== null && !(isSeveral(value) && value.there < value.of));
-  return possible.length === 0 ? "none" : { there: computed.length, of: possible.length, norm: normOf(computed.map((value) => value?.norm ?? null)) };
+  const computed = possible.filter((value) => value !== null && typeof value !== "string" && !(isSeveral(value) && value.there < value.of));
+  return possible.length === 0 ? "none" : { there: computed.length, of: possible.length, norm: normOf(computed.map((value) => (typeof value === "string" ? null : (value?.norm ?? null)))) };
 }
 
 /** The norm of arrays as if they were one. */
@@ -92,10 +93,12 @@ function normOf(norms: (Scalar | null)[]): Scalar | null {
 }
 
 /** The value of the wire's blob; while a backward pass goes back through a run, that which the run had. */
-function carriedAt(trace: Trace, { blob, subnet }: Wire, position: number): Value | null {
+function carriedAt(trace: Trace, { blob, subnet, from }: Wire, position: number): Value | "not kept" | null {
   const here = frameOf(trace, subnet, position);
   const value = valueAt(trace, { blob, subnet, frame: here }, position);
-  if (value || here === null) return value ?? null;
+  if (value) return value;
+  const maker = here === null && from !== null ? linesById(trace).get(from) : undefined;
+  if (here === null) return maker && hasRun(maker, position) ? "not kept" : null;
   return valueAt(trace, { blob, subnet, frame: forwardRun(trace, here) }, position) ?? null;
 }
 

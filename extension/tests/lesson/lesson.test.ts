@@ -94,6 +94,17 @@ test("a wire tells what is computed at a position, and a gradient that nobody ma
   assert.equal(wireValuesAt(trace, label, end)[1]?.value, "none");
 });
 
+test("a wire says of what its operator made and the engine did not keep that it was not kept, not that it comes", () => {
+  const trace = recorded();
+  delete trace.values["h@0"];
+  const [wire] = between(trace, ["f0"], ["f1"]);
+  const ran = trace.forward[0]?.ran ?? 0;
+  assert.ok(wire);
+  assert.deepEqual([ran - 1, ran].map((at) => wireValuesAt(trace, wire, at)[0]?.value), [null, "not kept"]);
+  const { there, of, norm } = severalAt(trace, [wire], ran)[0]?.value as { there: number; of: number; norm: number | null };
+  assert.deepEqual([there, of, norm], [0, 1, null]);
+});
+
 test("through each reader of a blob comes its own gradient, and through all of them the sum", () => {
   const trace = recorded();
   const passed = trace.events[trace.events.length - 1] as TraceEvent;

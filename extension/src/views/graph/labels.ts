@@ -296,7 +296,7 @@ function tell(trace: Trace, { wires, isTogether }: Planned, { texts }: Drawn, po
     text.name.textContent = shown === "" ? "" : `${one.name} ${isExact(one.value) ? "= " : ""}`;
     text.value.textContent = shown;
     text.title.textContent = !isMissing(one.value) ? "" : isOver ? NOT_COMPUTED : NOT_YET;
-    text.element.classList.toggle("gv-unknown", isMissing(one.value) || one.value === "none");
+    text.element.classList.toggle("gv-unknown", isMissing(one.value) || typeof one.value === "string");
   });
 }
 
@@ -307,13 +307,13 @@ function isMissing(value: WireValue["value"]): boolean {
 
 /** Whether all elements of a value are shown. */
 function isExact(value: WireValue["value"]): boolean {
-  return value !== null && value !== "none" && !isSeveral(value) && elementsOf(value) !== null;
+  return value !== null && typeof value !== "string" && !isSeveral(value) && elementsOf(value) !== null;
 }
 
 /** Of a wire of which nothing is computed this is said once; behind the last event nothing will be. */
 function wordsFor({ what, value }: WireValue, before?: WireValue, isOver = false): string {
   if (isMissing(value)) return what === "gradient" && before?.what === "value" && isMissing(before.value) ? "" : isOver ? NOT_COMPUTED : NOT_YET_IN_SHORT;
-  if (value === "none" || value === null) return "none";
+  if (value === null || typeof value === "string") return value ?? "none";
   return isSeveral(value) ? wordsForSeveral(value) : glance(value);
 }
 
