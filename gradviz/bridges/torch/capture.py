@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from threading import get_ident
 from typing import Any, Self
@@ -22,7 +22,7 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from .flow import MOST_STEPS, Around, Call, Flow, call_in, forget, those
-from .graph import Graph, Tensor, applied, hooks_of, next_number, number_of
+from .graph import Graph, Tensor, applied, hooks_of, maker_of, next_number, number_of
 from .instances import instances
 
 Module = torch.nn.Module
@@ -36,13 +36,15 @@ class capture:
     Args:
         models: modules whose parameters and parts are called by their paths in them; without one those are, that are
             called inside and in no other.
+        keep: whether what calls return is kept as long as the graph is there, to be looked at in a recording; PyTorch
+            itself keeps what its operators need for their backward alone.
 
     Attributes:
         outermost: the modules that were given, or learnt as they were called, and their classes.
         thread: in which it was begun.
     """
 
-    def __init__(self, *models: Module) -> None:
+    def __init__(self, *models: Module, keep: bool = False) -> None:
         for model in models:
             if not isinstance(model, Module):
                 raise TypeError(f"capture takes modules, such as a model; {type(model).__name__} is none.")
@@ -56,7 +58,7 @@ class capture:
         self._applied: dict[int, Call] = {}
         self._watch = ExitStack()
         self._handles: list[Any] = []
-        self.flow = Flow()
+        self.flow = Flow(keeps=keep)
 
     def __enter__(self) -> Self:
         self.thread = get_ident()
@@ -202,7 +204,7 @@ def captures(graph: Graph) -> dict[Node, capture]:
 
 
 def tensors_on(graph: Graph, captured: Mapping[Node, capture]) -> list[Tensor]:
-    """What operators of a graph returned and keeps its gradient or has hooks.
+    """What operators of a graph returned and is there still.
 
     Captures know theirs, others are looked for among all tensors.
     """
@@ -211,7 +213,12 @@ def tensors_on(graph: Graph, captured: Mapping[Node, capture]) -> list[Tensor]:
     else:
         tensors = instances(Tensor)
     nodes = set(graph.unordered_nodes)
-    return [one for one in tensors if (one.retains_grad or hooks_of(one)) and one.grad_fn in nodes]
+    return [one for one in tensors if maker_of(one) in nodes]
+
+
+def with_hooks(tensors: Iterable[Tensor]) -> list[Tensor]:
+    """Those of some tensors that keep their gradient or have hooks."""
+    return [one for one in tensors if one.retains_grad or hooks_of(one)]
 
 
 def _number(mark: tuple[int, Any]) -> int:

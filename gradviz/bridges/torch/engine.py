@@ -19,7 +19,7 @@ from ...program.events import Accumulated, Failed
 from ...runtime.store import Store
 from ...runtime.watched import Journal, uncollected
 from .again import Again
-from .capture import Module, captures, tensors_on
+from .capture import Module, captures, tensors_on, with_hooks
 from .copies import Copies
 from .doctor import findings_of, first_sentence, without_gradient
 from .flow import users
@@ -28,7 +28,7 @@ from .names import Called, called_in, hooks_on, named
 from .origins import origins
 from .run import run
 from .tell import Backward, Forward, Seed
-from .values import RecordedSave, Values
+from .values import RecordedSave, Values, returned
 from .watch import Notes, Stand, reference
 
 EVENTS_A_NODE = 6
@@ -113,13 +113,14 @@ class Pass:
         _check(self._roots, given := list(given))
         self.graph = Graph(self._roots)
         self.keep = reference if store is None else Copies(store).keep
-        self._leaves = {node: reference(leaf) for node, leaf in self.graph.leaves.items()}
         self._saved = self._saved_by_nodes(lets_go=write)
         self._captured = captures(self.graph)
         self._starts = list(map(reference, self._roots))
         # To look for those that no capture has seen takes long, and is not needed where gradients are written anyway.
         is_captured = len(self._captured) == len(self.graph.unordered_nodes)
-        tensors = tensors_on(self.graph, self._captured) if is_captured or not write else []
+        there = tensors_on(self.graph, self._captured) if is_captured or not write else []
+        self._returned = returned(self.graph, there)
+        tensors = with_hooks(there)
         self._tensors = list(map(ref, tensors))
         self._hooks = hooks_on([*tensors, *self.graph.leaves.values()])
         self._models: Sequence[ref[Module]] = ()
@@ -172,7 +173,7 @@ class Pass:
         names = named(graph, called, whence)
         for root, start in zip(self._roots, self._starts, strict=True):
             values.keep((names[graph.output_of(root)], 0), start)
-        forward = Forward(graph, names, self._leaves, self._saved, called.data, whence, values)
+        forward = Forward(graph, names, self._returned, self._saved, called.data, whence, values)
         is_whole = self._inputs is None and (self._write or graph.checkpoints)
         runs = graph.unordered_nodes if is_whole else graph.on_the_way(graph.asked(self._inputs))
         backward = Backward(forward, runs, values, self._hooks)

@@ -24,6 +24,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils.checkpoint import CheckpointFunction
 
 from .graph import Graph, Tensor, function_of, is_leaf, next_number, number_of
+from .values import keep_returned
 
 MOST_STEPS = 100_000
 """Steps that are kept of a capture, the last ones."""
@@ -137,10 +138,12 @@ class Flow(TorchFunctionMode):
     Attributes:
         steps: the last of them.
         around: the modules that run.
+        keeps: whether what calls return is kept, as long as the graph is there.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps: bool = False) -> None:
         super().__init__()
+        self.keeps = keeps
         self.steps: deque[Step] = deque(maxlen=MOST_STEPS)
         self.around: Around = ()
         self._is_stepping = False
@@ -173,6 +176,8 @@ class Flow(TorchFunctionMode):
         result = function(*args, **kwargs)
         after = next_number()
         results = [result] if isinstance(result, Tensor) else _tensors((result,))
+        if self.keeps:
+            keep_returned(results)
         written = given[:1] if name in SETS else []
         if versions and versions != (now := [one._version for one in given]):
             written = [one for one, old, new in zip(given, versions, now, strict=True) if old != new]
@@ -219,7 +224,7 @@ class Flow(TorchFunctionMode):
 
     def step_of(self, number: int) -> Step | None:
         """The call that made operator `number` of autograd."""
-        place = bisect_right(self.operators, number, key=_first) - 1
+        place = bisect_right(self.operators, number, key=lambda step: step.numbers[0]) - 1
         return self.operators[place] if place >= 0 and number < self.operators[place].numbers[1] else None
 
     def _switch(self, name: str, args: Sequence[Any], frame: FrameType | None) -> None:
@@ -254,10 +259,6 @@ class Flow(TorchFunctionMode):
         chosen = [one for one in parameters if all_of or one.grad is not None]
         reads = tuple([look_up(one) or look_anew(one, number) for one in chosen])
         self.steps.append(Step(what, call, (), reads, (), (), (0, 0), False, False, number))
-
-
-def _first(step: Step) -> int:
-    return step.numbers[0]
 
 
 _numbers = iter(range(1 << 62))

@@ -148,6 +148,14 @@ def output_of(tensor: Tensor) -> Output:
     return Output(node, tensor.output_nr)
 
 
+def maker_of(tensor: Tensor) -> Node | None:
+    """The node of the operator that returned a tensor; None: there is none, or it is not known any more."""
+    try:
+        return tensor.grad_fn
+    except RuntimeError:  # of a view of what was written into where gradients were off
+        return None
+
+
 def saved_by(node: Node, output_of: Callable[[Tensor], Output] = output_of) -> list[Saved]:
     """The tensors that an operator has kept and that nobody has written into since; `output_of` tells what they are.
 

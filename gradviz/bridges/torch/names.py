@@ -13,7 +13,7 @@ from torch.autograd.graph import Node
 from ...program.code_line import line_at
 from .capture import Module, capture, dotted, whole
 from .flow import variables_of
-from .graph import Graph, Output, Tensor, hooks_of, output_of, type_of
+from .graph import Graph, Output, Tensor, hooks_of, maker_of, output_of, type_of
 from .origins import Origin
 from .raised import inner
 
@@ -101,7 +101,7 @@ def called_in(frame: FrameType | None, graph: Graph, captured: Iterable[capture]
     def call(tensors: Iterable[tuple[str, Tensor]]) -> None:
         for name, tensor in tensors:
             place = graph.ends.get(id(tensor))
-            if place is None and (node := tensor.grad_fn) is not None:
+            if place is None and (node := maker_of(tensor)) is not None:
                 place = Output(node, tensor.output_nr)
             if place is not None:
                 outputs.setdefault(place, name)

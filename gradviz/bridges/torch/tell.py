@@ -41,10 +41,10 @@ from ...program.events import (
 )
 from ...program.operator import parts_of
 from ...runtime.watched import Again, Journal
-from .graph import Graph, Output, Tensor, fits, fitted, function_of, is_function, number_of, rows_of, type_of
+from .graph import Graph, Output, fits, fitted, function_of, is_function, number_of, type_of
 from .names import Distinct, Names
 from .origins import Origin
-from .values import PARTS, Part, RecordedSave, Values
+from .values import PARTS, Part, RecordedSave, Values, is_equal, is_same
 from .watch import Hooked, Keep, Noted, RecordedTensor, Visit, Written, reference
 
 MOST_WAITING = 8
@@ -62,7 +62,8 @@ class Forward:
         saved: of each the blobs that it has kept for its backward.
 
     Args:
-        leaves: as they were before the pass; those inside of checkpoints are not there.
+        returned: the leaves and what operators returned, as far as it is there still, as they were before the pass.
+            Leaves inside of checkpoints are not there.
         saved: what each has kept.
         data: what tensors are called that no gradient goes to, by their identity.
         origins: where operators come from.
@@ -73,7 +74,7 @@ class Forward:
         self,
         graph: Graph,
         names: Names,
-        leaves: Mapping[Node, RecordedTensor],
+        returned: Mapping[Output, RecordedTensor],
         saved: Mapping[Node, Sequence[RecordedSave]],
         data: Mapping[int, str],
         origins: Mapping[Node, Origin],
@@ -89,8 +90,9 @@ class Forward:
         self._origins = origins
         self._others: dict[int, str] = {}
         self._distinct = Distinct(names.values())
-        for node, leaf in graph.leaves.items():
-            values.keep((names[Output(node, 0)], 0), leaves.get(node) or reference(leaf))
+        for one, name in names.items():
+            leaf = graph.leaves.get(one.node)
+            values.keep((name, 0), returned.get(one) or (None if leaf is None else reference(leaf)))
         for node in graph.nodes:
             self._add(node, saved.get(node, ()))
 
@@ -480,20 +482,3 @@ def total(terms: Sequence[RecordedTensor], given: RecordedTensor | None, keep: K
         return given
     added = reduce(torch.add, (one.tensor for one in terms))
     return given if given is not None and is_equal(added, given.tensor) else keep(added)
-
-
-def is_same(whole: RecordedTensor | None, given: RecordedTensor) -> bool:
-    """Whether a gradient arrived as it was sent; what is not known any more is taken to be so."""
-    if whole is None or whole is given or whole.is_changed or given.is_changed or whole.tensor is given.tensor:
-        return True
-    return is_equal(whole.tensor, given.tensor)
-
-
-def is_equal(one: Tensor, other: Tensor) -> bool:
-    """Whether two tensors are equal to the bit, where both are NaN too."""
-    if one.is_sparse != other.is_sparse or one.shape != other.shape or one.dtype != other.dtype:
-        return False
-    if one.is_sparse:
-        pairs = zip(rows_of(one), rows_of(other), strict=True)
-        return all(is_equal(a, b) for a, b in pairs)
-    return bool(torch.equal(one, other) or ((one == other) | (one.isnan() & other.isnan())).all())

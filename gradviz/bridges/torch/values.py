@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
+from torch.autograd.graph import Node
 
 from ...operators.registry import Array
 from ...program.net_halves import Key
-from .graph import Output, Tensor, rows_of
+from .graph import Graph, Output, Tensor, maker_of, output_of, rows_of, version_of
 from .watch import Keep, RecordedTensor, reference
 
 Part = Callable[[Tensor], Tensor]
@@ -32,6 +33,36 @@ class RecordedSave(NamedTuple):
     tensor: RecordedTensor
     of: Output | None
     identity: int
+
+
+RETURNED = "gradviz: returned"
+"""Under this word a node keeps what its operator returned."""
+
+
+def keep_returned(tensors: Iterable[Tensor]) -> None:
+    """Keep what an operator has returned, without its graph, as long as its node is there."""
+    for one in tensors:
+        if (node := maker_of(one)) is not None:
+            _kept(node).setdefault(one.output_nr, reference(one.detach()))
+
+
+def returned(graph: Graph, there: Iterable[Tensor]) -> dict[Output, RecordedTensor]:
+    """The leaves of a graph, and what operators have returned and is kept, or is among tensors that are `there`.
+
+    Of these nothing is taken that was ever written into: it may not be what was returned.
+    """
+    with torch._C.DisableTorchFunction():
+        tensors = {Output(node, 0): reference(leaf) for node, leaf in graph.leaves.items()}
+        tensors |= {output_of(one): reference(one.detach()) for one in there if version_of(one) == 0}
+        for node in graph.unordered_nodes:
+            tensors |= {Output(node, slot): one for slot, one in _kept(node).items()}
+    return tensors
+
+
+def _kept(node: Node) -> dict[int, RecordedTensor]:
+    """What a node keeps of what its operator returned, by slots."""
+    kept: dict[int, RecordedTensor] = cast(Any, node).metadata.setdefault(RETURNED, {})
+    return kept
 
 
 class Values(Mapping[Key, Array]):
@@ -75,7 +106,10 @@ class Values(Mapping[Key, Array]):
                 "its tensor was written into after it was recorded",
                 "Look before gradients are clipped or zeroed and weights move; session.save keeps numbers.",
             )
-        return "PyTorch did not keep it, since no backward needs it", "Look at it where your code computes it."
+        return (
+            "PyTorch did not keep it, since no backward needs it",
+            "To keep what calls return, run them in `with gradviz.torch.capture(model, keep=True):`.",
+        )
 
 
 def array_of(tensor: Tensor) -> Array:
@@ -89,3 +123,20 @@ def array_of(tensor: Tensor) -> Array:
     array: Array = np.array(plain.numpy())
     array.setflags(write=False)
     return array
+
+
+def is_same(whole: RecordedTensor | None, given: RecordedTensor) -> bool:
+    """Whether a gradient arrived as it was sent; what is not known any more is taken to be so."""
+    if whole is None or whole is given or whole.is_changed or given.is_changed or whole.tensor is given.tensor:
+        return True
+    return is_equal(whole.tensor, given.tensor)
+
+
+def is_equal(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors are equal to the bit, where both are NaN too."""
+    if one.is_sparse != other.is_sparse or one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    if one.is_sparse:
+        pairs = zip(rows_of(one), rows_of(other), strict=True)
+        return all(is_equal(a, b) for a, b in pairs)
+    return bool(torch.equal(one, other) or ((one == other) | (one.isnan() & other.isnan())).all())

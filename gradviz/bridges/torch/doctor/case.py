@@ -18,7 +18,7 @@ from torch.autograd.graph import Node
 from ....program import GradvizError
 from ....program.code_line import CodeLine, line_at, stored
 from ....program.errors import code, listed
-from ..capture import REMEMBERED, Module, capture, captures, dotted, paths_of, tensors_on, whole
+from ..capture import REMEMBERED, Module, capture, captures, dotted, paths_of, tensors_on, whole, with_hooks
 from ..flow import Call, Seen, Step, items_of, look_up, sources_of, storage_of, variables_of
 from ..graph import Graph, Output, Tensor, described, function_of, is_freed, number_of, output_of, type_of
 from ..instances import instances
@@ -187,7 +187,7 @@ class Case:
             return None
         seeds = [torch.ones_like(root) for root in roots]
         try:
-            tensors = tensors_on(self.graph, self._captured)
+            tensors = with_hooks(tensors_on(self.graph, self._captured))
             notes = run(self.graph, roots, seeds, None, tensors=tensors, create_graph=False, write=False)
         except (GradvizError, RuntimeError):
             return None

@@ -12,8 +12,8 @@ from torch.autograd.graph import Node
 
 from ....program.code_line import CodeLine
 from ....program.errors import code
-from ..graph import Output, Tensor, hooks_of, output_of
-from ..tell import is_equal
+from ..graph import Output, Tensor, hooks_of, maker_of, output_of
+from ..values import is_equal
 from .case import Case, line_of, where
 from .diagnosis import Finding
 from .gradients import leaf_gradients
@@ -53,7 +53,7 @@ def _hooked(case: Case) -> Iterator[Finding]:
     """After a pass: what has hooks; whether these have changed something is not known any more."""
     if not case.is_over:
         return
-    results = [one for one in _tensors(case) if hooks_of(one) and one.grad_fn in case.graph.index]
+    results = [one for one in _tensors(case) if hooks_of(one) and maker_of(one) in case.graph.index]
     for one in {id(one): one for one in (*case.leaves, *results)}.values():
         for function in hooks_of(one):
             line, name = line_of(function), case.name(one)
@@ -107,7 +107,7 @@ def _is_changed(terms: list[Tensor | None], arrived: Tensor) -> bool:
 def hook_of(case: Case, node: Node) -> tuple[str, CodeLine | None]:
     """What the hook of a tensor is called, after a space, and where it is; empty: it is not known."""
     leaf = case.graph.leaves.get(node)
-    tensors = [one for one in _tensors(case) if one.grad_fn is node] if leaf is None else [leaf]
+    tensors = [one for one in _tensors(case) if maker_of(one) is node] if leaf is None else [leaf]
     function = next((hook for one in tensors for hook in hooks_of(one)), None)
     return ("", None) if function is None else (_named(function), line_of(function))
 

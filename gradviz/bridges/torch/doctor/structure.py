@@ -11,7 +11,7 @@ from ....program.code_line import CodeLine, line_at
 from ....program.errors import code, count_of
 from ..capture import Module, dotted
 from ..flow import Call, is_inside, items_of, look_up, storage_of
-from ..graph import Tensor
+from ..graph import Tensor, maker_of
 from ..instances import instances
 from .case import Case, each_of, in_line, subject, them
 from .diagnosis import Finding
@@ -54,10 +54,10 @@ def computed_once(case: Case) -> Iterator[Finding]:
     """Results in attributes that ``__init__`` alone computes from parameters, and that the loss needs."""
     for module, path in case.modules.items():
         for name, tensor in vars(module).items():
-            if not isinstance(tensor, Tensor) or tensor.grad_fn is None:
+            if not isinstance(tensor, Tensor) or (maker := maker_of(tensor)) is None:
                 continue
             methods = {method for method, _ in _stores(module, name)}
-            is_read = tensor.grad_fn in case.graph.index and _anonymous(case, tensor) is None
+            is_read = maker in case.graph.index and _anonymous(case, tensor) is None
             if methods != {"__init__"} or not is_read:
                 continue
             full = dotted(path, name)
