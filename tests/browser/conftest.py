@@ -29,7 +29,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class ByHost(LoadScopeScheduling):
-    """Opens each Jupyter host once: one worker runs all its tests. All other tests are shared out by their files.
+    """Opens each Jupyter host once: one worker runs all its tests. All other tests are shared out by their files, those
+    in Jupyter one by one: a lesson takes long.
 
     The hosts come first and then the files by name, so that no worker begins something long when the others are done.
     """
@@ -37,7 +38,7 @@ class ByHost(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         file, _, test = nodeid.partition("::")
         host = re.search(r"[\[-](jupyterlab|notebook)[\]-]", test)
-        return host[1] if host else file
+        return host[1] if host else nodeid if "/jupyter/" in file else file
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByHost:
