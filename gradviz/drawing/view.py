@@ -329,16 +329,23 @@ def _group_detail(node: Node, state: State) -> str:
     return f"here · {progress}" if here else progress
 
 
+def _longest_detail(node: Node) -> str:
+    """The second line of a node at the position where it is longest."""
+    if node.is_forward:
+        return node.detail
+    count = len(node.lines_from)
+    return f"here · {count} of {count} made" if node.role == "group" else node.detail + NOT_YET
+
+
 def node_size(node: Node, theme: Theme) -> tuple[float, float]:
     """Width and height in pixels; halves of them are whole ones, which are crisp and short to write."""
     if node.role == "accumulation":
         return 2 * theme.sum_radius, 2 * theme.sum_radius
     if node.role == "port":
         return theme.port_width, theme.port_height
-    detail = node.detail if node.is_forward or node.role == "group" else node.detail + NOT_YET
     width = max(
         title_width(fit(node.title, MAX_TITLE), theme.title_size) + NODE_PADDING,
-        label_width([detail], theme.detail_size) + DETAIL_PADDING,
+        label_width([_longest_detail(node)], theme.detail_size) + DETAIL_PADDING,
     )
     if node.fold:
         width += FOLD_ROOM
