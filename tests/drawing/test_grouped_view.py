@@ -67,11 +67,12 @@ def interrupt_while_drawing(calls: int) -> Iterator[None]:
         sys.setprofile(None)
 
 
-@both
-def test_the_words_of_a_group_have_room_at_every_position(operators: Sequence[Operator]):
-    document = trace(operators)
+def test_the_words_of_a_group_have_room_at_every_position():
+    document = trace(chain(600))
+    lines = [replace(line, name=f"net/{'ab'[i // 300]}/op{i}") for i, line in enumerate(document.forward)]
+    document = replace(document, forward=lines)
     outermost, _ = levels(document)
-    for position in range(0, len(document.events) + 1, 7):
+    for position in range(0, len(document.events) + 1, 31):
         state = state_at(document, position, Nesting(document).plumbing)
         for node in outermost.nodes:
             _, detail = node_text(node, state)
