@@ -377,6 +377,17 @@ def test_what_is_computed_on_the_way_is_not_moved():
     assert "Ask for a leaf" in refusal(checked(classified(mlp()), "tanh"))
 
 
+def test_a_loss_that_is_no_number_now_as_then_is_not_said_to_be_another_one():
+    w = torch.tensor([-1.0, 2.0], requires_grad=True)
+
+    def compute():
+        return (w.detach().log() * w).sum()
+
+    assert refusal(gradviz.debug(compute(), forward=compute).check("w")) == (
+        "What w@0 leads to is not finite: session.provenance says why."
+    )
+
+
 def test_another_loss_is_refused_with_both_numbers():
     text = refusal(checked((model := nn.Linear(6, 2), lambda: F.dropout(model(X)).square().mean())))
     assert "was recorded." in text
