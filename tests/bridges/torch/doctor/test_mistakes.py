@@ -60,3 +60,18 @@ def test_a_mistake_is_found(program, is_captured, is_after, monkeypatch):
     assert (first.kind, first.harm) == (kind if is_captured else likely, True), first
     if is_captured and fragment:
         assert first.line.text.startswith(fragment)
+
+
+@pytest.mark.parametrize(
+    "loss_of",
+    [
+        lambda h: h.mean() + torch.log(h).mean(),
+        lambda h: torch.log(h).sum().view(()),
+        lambda h: (torch.log(h) + 1).square().mean(),
+    ],
+)
+def test_an_infinity_that_comes_through_what_masks_go_through_is_born_where_it_was_made(loss_of):
+    model = torch.nn.Linear(3, 3)
+    found = gradviz.diagnose(loss_of(torch.relu(model(torch.ones(2, 3)) - 9)), model).findings[0]
+    assert (found.kind, found.harm) == ("nan", True)
+    assert "Inf: `log` makes NaN or Inf: log(0) is -Inf" in found.sentence
