@@ -97,7 +97,7 @@ class Again:
 
     def _repeated(self, forward: Callable[[], Any]) -> tuple[Run, Sequence[Constant], bool]:
         """How to run the function so that it gives what was recorded, in double precision where it can be."""
-        alike = partial(called, forward, is_double=False)
+        alike = partial(called, forward, self.leaves.values(), is_double=False)
         try:
             results, constants = alike({}, None)
         except Exception as error:
@@ -109,7 +109,7 @@ class Again:
                 "Let it begin with torch.manual_seed(0) where it draws random numbers, and compute the loss by it.",
                 "Ask before weights move, and for a model that the forward pass itself does not change.",
             )
-        in_double = partial(called, forward, is_double=True)
+        in_double = partial(called, forward, self.leaves.values(), is_double=True)
         with suppress(Exception):
             doubles, wide = in_double({}, None)
             pairs = zip(doubles, recorded, strict=True)
