@@ -75,3 +75,25 @@ def test_an_infinity_that_comes_through_what_masks_go_through_is_born_where_it_w
     found = gradviz.diagnose(loss_of(torch.relu(model(torch.ones(2, 3)) - 9)), model).findings[0]
     assert (found.kind, found.harm) == ("nan", True)
     assert "Inf: `log` makes NaN or Inf: log(0) is -Inf" in found.sentence
+
+
+@pytest.mark.parametrize("is_inside", [False, True])
+def test_a_step_that_no_capture_saw_is_seen_by_one_that_goes_on_up_to_backward(is_inside):
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+    optimizer = torch.optim.Adam(model.parameters())
+
+    def step():
+        loss.mean().backward(retain_graph=True)
+        optimizer.step()
+
+    with gradviz.torch.capture(model):
+        loss = model(torch.ones(2, 3)).square()
+        if is_inside:
+            step()
+    if not is_inside:
+        step()
+    found = gradviz.diagnose(loss.sum(), model).findings[0]
+    assert found.kind == "overwritten"
+    assert (found.line is not None) is is_inside
+    hint = "A capture that goes on up to backward() tells which line writes: with gradviz.torch.capture(): ..."
+    assert list(found.evidence) == ([] if is_inside else [hint])
