@@ -97,3 +97,17 @@ def test_a_step_that_no_capture_saw_is_seen_by_one_that_goes_on_up_to_backward(i
     assert (found.line is not None) is is_inside
     hint = "A capture that goes on up to backward() tells which line writes: with gradviz.torch.capture(): ..."
     assert list(found.evidence) == ([] if is_inside else [hint])
+
+
+def test_an_operator_that_sends_something_too_is_not_said_to_send_only_zeros():
+    x, y = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+    (found,) = gradviz.diagnose((torch.cat([x, y]) * torch.tensor([0.0, 0, 0, 1, 1, 1])).sum()).findings
+    assert found.sentence.endswith("the backward of `cat` sends only zeros on the way to it.")
+
+
+def test_of_two_ways_that_are_zero_the_one_that_says_why_is_told():
+    w, h = torch.ones(2, 2, requires_grad=True), torch.zeros(1, 2)
+    first = h @ w
+    second = torch.tanh(first + 1) @ w
+    (found,) = gradviz.diagnose(torch.cat([first, second])[0].sum()).findings
+    assert "multiplies by `h` that is all zeros" in found.sentence
