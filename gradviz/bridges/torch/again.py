@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import cached_property, partial
 from typing import Any, cast
 
+import numpy as np
 import torch
 from torch.autograd.graph import Node
 
@@ -96,23 +97,23 @@ class Again:
 
     def _repeated(self, forward: Callable[[], Any]) -> tuple[Run, Sequence[Constant], bool]:
         """How to run the function so that it gives what was recorded, in double precision where it can be."""
-        alike = partial(called, forward, is_double=False)
+        alike = partial(called, forward, self.leaves.values(), is_double=False)
         try:
             results, constants = alike({}, None)
         except Exception as error:
             raise _failed(error) from error
         recorded = [root.tensor.detach() for root in self._roots]
-        if len(results) != len(recorded) or not all(map(torch.equal, results, recorded)):
+        if len(results) != len(recorded) or not all(map(_same, results, recorded)):
             raise _not_again(
                 f"The function gives {_in_words(results)} now, and {_in_words(recorded)} was recorded.",
                 "Let it begin with torch.manual_seed(0) where it draws random numbers, and compute the loss by it.",
                 "Ask before weights move, and for a model that the forward pass itself does not change.",
             )
-        in_double = partial(called, forward, is_double=True)
+        in_double = partial(called, forward, self.leaves.values(), is_double=True)
         with suppress(Exception):
             doubles, wide = in_double({}, None)
             pairs = zip(doubles, recorded, strict=True)
-            if all(torch.allclose(one, root.double(), NEAR, 0) for one, root in pairs):
+            if all(torch.allclose(one, root.double(), NEAR, 0, equal_nan=True) for one, root in pairs):
                 return _repeatable(in_double, wide, doubles), wide, True
         return _repeatable(alike, constants, results), constants, False
 
@@ -147,9 +148,14 @@ def _refused(node: Node, index: int, error: str) -> str:
 
 def _repeatable(run: Run, constants: Sequence[Constant], results: Sequence[Tensor]) -> Run:
     """A run that gives the same with constants for what is cut off; raises GradvizError where it does not."""
-    if constants and not all(map(torch.equal, run({}, constants)[0], results)):
+    if constants and not all(map(_same, run({}, constants)[0], results)):
         raise _not_again("What detach(), no_grad() and the like cut off goes on in a way that cannot be held.")
     return run
+
+
+def _same(one: Tensor, other: Tensor) -> bool:
+    """Whether two results are the same numbers, a NaN the same as another one."""
+    return np.array_equal(array_of(one), array_of(other), equal_nan=True)
 
 
 def _failed(error: Exception) -> GradvizError:

@@ -34,7 +34,7 @@ class Copies:
         self._memory: dict[tuple[int, int], tuple[ref[Tensor], int, ref[Array]]] = {}
 
     def keep(self, tensor: Tensor) -> RecordedTensor:
-        """A tensor as it is now; a reference to one of a kind whose memory cannot be read."""
+        """A tensor as it is now; a reference to one that has no memory, or of a kind whose memory cannot be read."""
         key, version = id(tensor), version_of(tensor)
         if (entry := self._copies.get(key)) is not None and entry[0]() is tensor and entry[1] == version >= 0:
             return entry[2]
@@ -46,7 +46,7 @@ class Copies:
         if tensor.layout is torch.sparse_coo:
             return SparseCopy(tensor, *map(self.keep, rows_of(tensor)))
         is_plain = tensor.layout is torch.strided and type(tensor) in PLAIN
-        if not is_plain or tensor.is_quantized or tensor.is_meta or not tensor.numel():
+        if not is_plain or tensor.is_quantized or not tensor.numel() or not tensor.data_ptr():
             return reference(tensor)
         plain = tensor.detach().resolve_conj().resolve_neg()
         size = plain.element_size()

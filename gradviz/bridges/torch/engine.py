@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import partial
 from types import FrameType
 from typing import Any
@@ -41,7 +41,7 @@ def record(
     loss: Tensor | Sequence[Tensor],
     *,
     gradient: Any = None,
-    inputs: Sequence[Tensor] | None = None,
+    inputs: Tensor | Iterable[Tensor] | None = None,
     create_graph: bool = False,
     write: bool = False,
     forward: Callable[[], Any] | None = None,
@@ -69,7 +69,8 @@ def record(
     KeyboardInterrupt, as one does that comes while a hook handles interrupts itself.
 
     Raises:
-        GradientError: ``bad_ys``: there is nothing to start from. A fault met on the way is the last event, `Failed`.
+        GradientError: ``bad_ys``: there is nothing to start from; ``bad_inputs``. A fault met on the way is the last
+            event, `Failed`.
         StoreError: ``bad_budget``, ``bad_spill``.
     """
     with agreed(budget, spill, progress) as limits, uncollected():
@@ -103,7 +104,7 @@ class Pass:
         loss: Tensor | Sequence[Tensor],
         *,
         gradient: Any = None,
-        inputs: Sequence[Tensor] | None = None,
+        inputs: Tensor | Iterable[Tensor] | None = None,
         create_graph: bool = False,
         write: bool = False,
         store: Store | None = None,
@@ -112,6 +113,7 @@ class Pass:
         given = [gradient] if isinstance(loss, Tensor) else [None] * len(self._roots) if gradient is None else gradient
         _check(self._roots, given := list(given))
         self.graph = Graph(self._roots)
+        self._inputs = None if inputs is None else _asked(inputs, {} if write else self.graph.ends)
         self.keep = reference if store is None else Copies(store).keep
         self._saved = self._saved_by_nodes(lets_go=write)
         self._captured = captures(self.graph)
@@ -122,9 +124,13 @@ class Pass:
         self._returned = returned(self.graph, there)
         tensors = with_hooks(there)
         self._tensors = list(map(ref, tensors))
+<<<<<<< HEAD
         self._hooks = hooks_on([*tensors, *self.graph.leaves.values()])
         self._models: Sequence[ref[Module]] = ()
         self._inputs = inputs
+=======
+        self._hooks = hooks_on([*tensors, *self.graph.leaves.values()], self.graph)
+>>>>>>> hunti
         self._create_graph = create_graph
         self._write = write
         self._seeds = [
@@ -231,6 +237,29 @@ def _check(roots: Sequence[Any], gradients: Sequence[Any]) -> None:
         if gradient is not None and (not isinstance(gradient, Tensor) or gradient.shape != root.shape):
             given = described(gradient) if isinstance(gradient, Tensor) else type(gradient).__name__
             raise _bad_ys(f"The gradient is {given}, and the tensor {described(root)}.", "Give a tensor of its shape.")
+
+
+def _asked(inputs: Any, ends: Container[int]) -> list[Tensor]:
+    """Of what gradients are wanted; refuses what can have none. The leaves of a graph, `ends`, may be frozen by now."""
+    wanted = [inputs] if isinstance(inputs, Tensor) or not isinstance(inputs, Iterable) else list(inputs)
+    if not wanted:
+        raise _bad_inputs("There are no inputs: no gradient is wanted.", "Leave inputs out for those of all leaves.")
+    for number, one in enumerate(wanted):
+        if not isinstance(one, Tensor):
+            raise _bad_inputs(
+                f"The input at place {number} is {type(one).__name__}, no tensor.",
+                "Give tensors, such as list(model.parameters()).",
+            )
+        if not one.requires_grad and id(one) not in ends:
+            raise _bad_inputs(
+                f"The input at place {number}, {described(one)}, requires no gradient.",
+                "Call requires_grad_() before the forward pass.",
+            )
+    return wanted
+
+
+def _bad_inputs(message: str, *ways_out: str) -> GradientError:
+    return GradientError(message, kind="bad_inputs", ways_out=ways_out)
 
 
 def _explained(error: Exception) -> Exception:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -42,7 +42,7 @@ class LivePass:
         loss: Tensor | Sequence[Tensor],
         *,
         gradient: Any = None,
-        inputs: Sequence[Tensor] | None = None,
+        inputs: Tensor | Iterable[Tensor] | None = None,
         create_graph: bool = False,
         write: bool = False,
     ) -> None:

@@ -13,7 +13,11 @@ from torch.autograd.graph import Node
 from ...program.code_line import line_at
 from .capture import Module, capture, dotted, whole
 from .flow import variables_of
+<<<<<<< HEAD
 from .graph import Graph, Output, Tensor, hooks_of, maker_of, output_of, type_of
+=======
+from .graph import Graph, Output, Tensor, hooks_of, type_of
+>>>>>>> hunti
 from .origins import Origin
 from .raised import inner
 
@@ -119,9 +123,9 @@ def called_in(frame: FrameType | None, graph: Graph, captured: Iterable[capture]
     return Called(outputs, data, list(map(ref, models.values())))
 
 
-def hooks_on(tensors: Iterable[Tensor]) -> dict[Output, tuple[str, ...]]:
-    """What the hooks of tensors are called, in the order in which they run: ``clip at net.py:12``."""
-    return {output_of(one): tuple(map(_hook, hooks)) for one in tensors if (hooks := hooks_of(one))}
+def hooks_on(tensors: Iterable[Tensor], graph: Graph) -> dict[Output, tuple[str, ...]]:
+    """What the hooks of tensors in a graph are called, in the order in which they run: ``clip at net.py:12``."""
+    return {graph.output_of(one): tuple(map(_hook, hooks)) for one in tensors if (hooks := hooks_of(one))}
 
 
 def _hook(hook: Callable[..., Any]) -> str:

@@ -14,7 +14,7 @@ import torch
 
 from ...program.errors import message_of
 from .flow import is_inside
-from .graph import Graph, Output, Tensor, hooks_of, output_of
+from .graph import Graph, Output, Tensor, hooks_of
 from .watch import Hooked, Notes, Returned, Visit, Written
 
 ENGINE = torch.autograd.graph._engine_run_backward.__code__
@@ -37,7 +37,7 @@ def raised_by(error: Exception, graph: Graph, tensors: Iterable[Tensor], notes: 
     for tensor in (*tensors, *graph.leaves.values()):
         for hook in hooks_of(tensor):
             if (_code(hook) or hook) in ran or message.startswith((f"hook '{_name(hook)}' has changed", RETURNED)):
-                candidates.setdefault(output_of(tensor), []).append(hook)
+                candidates.setdefault(graph.output_of(tensor), []).append(hook)
     if not candidates and called is not None and not is_inside(called.co_filename):
         return Hooked(hook=called)  # of a tensor that is not known, or of an operator
     if not candidates:

@@ -50,8 +50,10 @@ def run(
         _check(graph)
     inside = _inner_passes(graph, notes, write=write) if is_reentrant else nullcontext()
     wanted = {} if writes else graph.asked(inputs)
-    # While it stands still nothing is returned; else what no hook changes is as it is returned in the end.
-    hooked = {one: tensor for one, tensor in wanted.items() if stand is not None or hooks_of(tensor)}
+    # While it stands still nothing is returned; else what no hook changes is as it is returned in the end, as is that
+    # of a leaf that was frozen since.
+    is_noted = {one: tensor.requires_grad and (stand is not None or hooks_of(tensor)) for one, tensor in wanted.items()}
+    hooked = {one: tensor for one, tensor in wanted.items() if is_noted[one]}
     watch = watched(graph, notes, hooked, write=write, stand=stand)
     with watch, inside, nullcontext() if write else _put_back(tensors):
         try:

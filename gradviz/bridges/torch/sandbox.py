@@ -13,8 +13,8 @@ import random
 import sys
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from ...program import GradvizError
 from .flow import is_in_function, is_of_forward
-from .graph import Graph, Tensor, is_hooked, next_number, number_of
+from .graph import Graph, Tensor, is_hooked, next_number, number_of, unwrapped
 
 WIDE = {
     **dict.fromkeys((torch.float16, torch.bfloat16, torch.float32), torch.float64),
@@ -64,13 +64,19 @@ class Sandbox(TorchFunctionMode):
     """Inside its ``with`` block functions of torch work on copies.
 
     Args:
+        leaves: tensors to copy at once: inside of a function transform, as vmap, no copy can require a gradient.
         given: the tensors that have another value here, each with it.
         is_double: whether copies are in double precision.
         constants: what is given for what cuts gradients off, in order; None: what it gives.
     """
 
     def __init__(
-        self, given: Mapping[Tensor, Tensor], constants: Sequence[Constant] | None, *, is_double: bool
+        self,
+        leaves: Iterable[Tensor],
+        given: Mapping[Tensor, Tensor],
+        constants: Sequence[Constant] | None,
+        *,
+        is_double: bool,
     ) -> None:
         super().__init__()
         self._new_constants: list[Constant] = []
@@ -82,6 +88,8 @@ class Sandbox(TorchFunctionMode):
         self._copies = {id(own): (own, copy) for own, copy in given.items()}
         self._inside = WeakIdKeyDictionary(dict.fromkeys(given.values(), True))
         self._begun = next_number()
+        for leaf in leaves:
+            self._own(leaf)
 
     def __torch_function__(
         self, function: Callable[..., Any], types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
@@ -116,6 +124,8 @@ class Sandbox(TorchFunctionMode):
     def _own(self, value: Any) -> Any:
         if not isinstance(value, Tensor) or value in self._inside:
             return value
+        if (wrapped := unwrapped(value)) is not value:
+            return self._result(self._transformed(value, wrapped))
         if value.grad_fn is not None:
             if number_of(value.grad_fn) >= self._begun:
                 return value
@@ -126,9 +136,23 @@ class Sandbox(TorchFunctionMode):
             )
         if id(value) not in self._copies:
             copy = value.detach().to(self._wide.get(value.dtype, value.dtype), copy=True)
-            self._copies[id(value)] = value, copy.requires_grad_(value.requires_grad)
+            # A transform refuses it, and what is no leaf of the graph gets no gradient from the loss.
+            with suppress(RuntimeError):
+                copy.requires_grad_(value.requires_grad)
+            self._copies[id(value)] = value, copy
             self._inside[copy] = True
         return self._copies[id(value)][1]
+
+    def _transformed(self, value: Tensor, wrapped: Tensor) -> Tensor:
+        """What a function transform has made of a tensor: no copy can stand for it."""
+        if wrapped.is_leaf and wrapped.requires_grad and wrapped not in self._inside:
+            raise GradvizError(
+                "The function gives what requires a gradient to a transform of torch.func, as vmap, which "
+                "takes it past its copy.",
+                kind="not_again",
+                ways_out=["Give the transform data, and read parameters inside of it."],
+            )
+        return value
 
     def _result(self, value: Any) -> Any:
         """What a function returned, as it goes on."""
@@ -216,13 +240,14 @@ def _copied(value: Any) -> Any:
 
 def called(
     function: Callable[[], Any],
+    leaves: Iterable[Tensor],
     given: Mapping[Tensor, Tensor],
     constants: Sequence[Constant] | None,
     *,
     is_double: bool,
 ) -> tuple[list[Tensor], list[Constant]]:
     """What a function of the user's returns when other tensors stand for some, and what cut gradients off in it."""
-    sandbox = Sandbox(given, constants, is_double=is_double)
+    sandbox = Sandbox(leaves, given, constants, is_double=is_double)
     in_eager = torch.compiler.set_stance("force_eager")
     with _random_put_back(), _modules_put_back(), in_eager, torch.enable_grad(), sandbox:
         returned = function()

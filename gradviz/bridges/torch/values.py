@@ -117,10 +117,10 @@ def array_of(tensor: Tensor) -> Array:
     plain = tensor.detach()
     if plain.layout is not torch.strided:
         plain = plain.to_dense()
-    plain = plain.resolve_conj().resolve_neg().cpu()
     if plain.is_floating_point() and plain.dtype not in (torch.float16, torch.float32, torch.float64):
         plain = plain.float()
-    array: Array = np.array(plain.numpy())
+    # What is negated or conjugated when read, on another device, or zeros that lie nowhere is resolved.
+    array: Array = np.array(plain.numpy(force=True))
     array.setflags(write=False)
     return array
 

@@ -32,7 +32,6 @@ that leads to no y; an output that nobody reads before it is gone; a leading ope
 that the pass went by for another reason."""
 
 OF_THE_PASS = "it belongs to the backward pass, which is not differentiated itself."
-UNWANTED = "A Variable with requires_grad=False gets none either, whatever the rule has to give."
 
 
 class Cut(msgspec.Struct, frozen=True):
@@ -161,10 +160,7 @@ def _proof(view: NetView, blob: Writing) -> WhyNoneView:
         if failure is None:
             return WhyNoneView(named, "not yet", position, [], [])
         return WhyNoneView(named, "stopped", position, [], [], failure.message, tuple(failure.ways_out))
-    every_cut = list(cuts(view, blob))
-    rules = [applied(view, cut.index) for cut in every_cut if cut.index is not None]
-    is_unwanted = any(rule is not None and rule.unwanted for rule in rules)
-    return WhyNoneView(named, "none", position, [], every_cut, UNWANTED if is_unwanted else "")
+    return WhyNoneView(named, "none", position, [], list(cuts(view, blob)))
 
 
 def _without_value(view: NetView, one: Sent) -> str:
@@ -237,7 +233,7 @@ def cuts(view: NetView, start: Writing) -> Iterator[Cut]:
             if reader.op.type in NETS and any(output.arrivals for output in reader.outputs):
                 yield from _cuts_inside(view, reader, blob, way)
                 continue
-            cut = _cut_at(view, reader, way)
+            cut = _cut_at(view, reader, blob, way)
             if cut is not None:
                 yield cut
                 continue
@@ -277,7 +273,7 @@ def _unread(view: NetView, blob: Writing, way: list[str]) -> Cut:
     return Cut("unused_output", way, None, f"{_shown(way)}: {why}")
 
 
-def _cut_at(view: NetView, reader: Statement, way: list[str]) -> Cut | None:
+def _cut_at(view: NetView, reader: Statement, blob: Writing, way: list[str]) -> Cut | None:
     """The cut that an operator makes, None where the way goes on through its outputs."""
     index = reader.number
     where = f"{_shown(way)}: {reader.name}"
@@ -290,6 +286,11 @@ def _cut_at(view: NetView, reader: Statement, way: list[str]) -> Cut | None:
     if is_constant(reader.op):
         return Cut("no_gradient_operator", way, index, f"{where} is constant as far as gradients go.")
     if any(output.arrivals for output in reader.outputs):
+        rule = applied(view, index)
+        slots = {slot for slot, read in enumerate(reader.inputs) if read is blob}
+        if rule is not None and slots and slots.issubset(rule.unwanted):
+            text = f"{where} was not asked for its gradient: requires_grad is False."
+            return Cut("no_gradient_for_input", way, index, text)
         return Cut("no_gradient_for_input", way, index, f"{where} has a rule that gives this input no gradient.")
     for at in reader.visits:
         event = view.recorded.events[at - 1]

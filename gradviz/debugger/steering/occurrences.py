@@ -26,6 +26,7 @@ TARGETS = (
     "Write an operator (#3) or type (FC), a blob (x) or version (x@1), an event (Accumulated), "
     "or a condition (norm > 10)."
 )
+_OPERATOR = re.compile(r"#[0-9]+")
 _VERSION = re.compile(r"[^:]+@[0-9]+")
 
 
@@ -161,6 +162,9 @@ class Finder:
             return named
         head = _IF.match(text)
         target = None if head is None else self._named(head.group(1).strip())
+        word = _NEXT.sub("", (text if head is None else head.group(1)).strip())
+        if target is None and _OPERATOR.fullmatch(word):
+            raise self._unknown(text, text.index(word), word)
         start = 0 if head is None or target is None else head.end()
         condition = truth(text, self._checked(text, parse(text, start)))
         return self._where(text, condition, None if target is None else target.positions)

@@ -190,6 +190,17 @@ def mixed() -> tuple[nn.Module, Tensor]:
         return model, model(torch.randn(2, 5, 16)).float().square().mean()
 
 
+def curved() -> tuple[nn.Module, Tensor]:
+    """The second derivatives of the input, by function transforms: some gradients are zeros without memory."""
+    model, x = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1, bias=False)), torch.randn(2, 3)
+    parameters = dict(model.named_parameters())
+
+    def value(point: Tensor) -> Tensor:
+        return torch.func.functional_call(model, parameters, (point[None],)).squeeze()
+
+    return model, torch.func.vmap(lambda point: torch.func.hessian(value)(point).diagonal().sum())(x).square().mean()
+
+
 MODELS: dict[str, Callable[[], tuple[nn.Module, Tensor]]] = {
     "MLP": lambda: classified(mlp(), 5, 6),
     "LeNet": lambda: classified(LeNet(), 3, 1, 28, 28, classes=10),
@@ -204,6 +215,7 @@ MODELS: dict[str, Callable[[], tuple[nn.Module, Tensor]]] = {
     "reentrant checkpoint": lambda: classified(Checkpointed(reentrant=True), 3, 4),
     "double backward": penalised,
     "mixed precision": mixed,
+    "second derivatives": curved,
 }
 """Each with a loss."""
 

@@ -1,5 +1,6 @@
 """What cannot be recorded is refused in words, or is the last event; the user's own things stay as they were."""
 
+import re
 import sys
 
 import numpy as np
@@ -231,6 +232,46 @@ def test_torch_that_is_missing_or_too_old(monkeypatch):
             bridge("torch")
     assert caught.value.kind == "missing_package"
     assert "pip install 'gradviz[torch]'" in caught.value.explain()
+
+
+@pytest.mark.parametrize(
+    ("inputs", "says"),
+    [
+        ([], "There are no inputs: no gradient is wanted."),
+        (3, "The input at place 0 is int, no tensor."),
+        ([torch.ones(2, requires_grad=True), torch.ones(2)], "The input at place 1, 2 float32, requires no gradient."),
+    ],
+)
+@pytest.mark.parametrize("options", [{}, {"write": True}])
+def test_inputs_that_can_have_no_gradient(inputs, says, options):
+    loss = torch.ones(2, requires_grad=True).sum()
+    assert refusal(loss, inputs=inputs, **options) == f"bad_inputs: {says}"
+    with pytest.raises(gradviz.GradientError, match=re.escape(says)):
+        gradviz.live(loss, inputs=inputs, **options)
+
+
+def test_inputs_may_be_one_tensor_or_what_parameters_gives():
+    model, loss = classified(mlp(), 5, 6)
+    for inputs, names in ((model[0].weight, {"0.weight"}), (model[0].parameters(), {"0.weight", "0.bias"})):
+        gradients = gradviz.debug(loss, inputs=inputs).events[-1].gradients
+        assert {name for name in gradients if name[:2] == "0."} - {"0.t"} == names
+
+
+@pytest.mark.parametrize("is_hooked", [False, True])
+def test_parameters_that_are_frozen_before_the_pass(is_hooked):
+    """The gradient that arrives there is shown, and not written."""
+    model, loss = classified(mlp(), 5, 6)
+    weight = model[0].weight
+    (expected,) = torch.autograd.grad(loss, [weight], retain_graph=True)
+    if is_hooked:
+        weight.register_hook(lambda gradient: gradient * 2)
+    weight.requires_grad_(False)
+    for session in (gradviz.debug(loss), gradviz.live(loss).finish()):
+        session.finish()
+        assert session.event.kind == "Completed"
+        assert np.array_equal(session.value("0.weight_grad"), expected * (2 if is_hooked else 1))
+    assert gradviz.debug(loss, write=True).events[-1].kind == "Completed"
+    assert weight.grad is None
 
 
 def test_a_gradient_of_inference_mode_is_taken_as_it_is():

@@ -10,7 +10,14 @@ import gradviz
 from gradviz.runtime.spill import StoreError
 from tests.bridges.torch.models import MODELS
 
-KINDS = ["MLP", "sparse embedding", "mixed precision", "Function with two outputs", "reentrant checkpoint"]
+KINDS = [
+    "MLP",
+    "sparse embedding",
+    "mixed precision",
+    "Function with two outputs",
+    "reentrant checkpoint",
+    "second derivatives",
+]
 
 
 def recorded(name, **options):

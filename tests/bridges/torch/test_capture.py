@@ -181,6 +181,18 @@ class Aside(nn.Module):
         return self.used(x) + self.cut(x).detach() + self.frozen(x)
 
 
+def test_data_and_a_frozen_weight_are_not_said_to_get_none_by_a_rule():
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4))
+    model[1].weight.requires_grad_(False)
+    x = torch.randn(5, 3)
+    with gradviz.torch.capture(model):
+        loss = model(x).square().sum()
+    session = gradviz.debug(loss)
+    for name in ("x", "1.weight"):
+        (cut,) = session.why_none(name).cuts
+        assert cut.text.endswith(" was not asked for its gradient: requires_grad is False.")
+
+
 @pytest.mark.parametrize(
     ("name", "reason"),
     [

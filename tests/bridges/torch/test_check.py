@@ -377,6 +377,54 @@ def test_what_is_computed_on_the_way_is_not_moved():
     assert "Ask for a leaf" in refusal(checked(classified(mlp()), "tanh"))
 
 
+def test_a_loss_that_is_no_number_now_as_then_is_not_said_to_be_another_one():
+    w = torch.tensor([-1.0, 2.0], requires_grad=True)
+
+    def compute():
+        return (w.detach().log() * w).sum()
+
+    assert refusal(gradviz.debug(compute(), forward=compute).check("w")) == (
+        "What w@0 leads to is not finite: session.provenance says why."
+    )
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [
+        lambda value, x: torch.func.vmap(value)(x),
+        lambda value, x: torch.func.grad(value)(x[0]),
+        lambda value, x: torch.func.vmap(torch.func.grad(value))(x),
+        lambda value, x: torch.func.vmap(torch.func.hessian(value))(x),
+        lambda value, x: torch.func.jvp(value, (x[0],), (x[1],))[1],
+    ],
+    ids=["vmap", "grad", "grad in vmap", "hessian in vmap", "jvp"],
+)
+def test_functions_with_transforms_are_run_again_too(transform):
+    torch.manual_seed(0)
+    model, x = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1)), torch.randn(2, 3)
+    parameters = dict(model.named_parameters())  # of which a derivative leaves the last one out
+
+    def value(point):
+        return torch.func.functional_call(model, parameters, (point[None],)).squeeze()
+
+    def compute():
+        return transform(value, x).square().sum()
+
+    view = gradviz.debug(compute(), forward=compute).check("0.weight")
+    assert view.verdict == "agrees", str(view)
+
+
+def test_parameters_that_are_given_to_a_transform_are_not_moved_and_it_is_said():
+    layer, weights, x = torch.nn.Linear(3, 2), torch.ones(4, 2, 3, requires_grad=True), torch.randn(5, 3)
+
+    def compute():
+        return torch.func.vmap(lambda w: torch.func.functional_call(layer, {"weight": w}, (x,)))(weights).square().sum()
+
+    assert "gives what requires a gradient to a transform of torch.func" in refusal(
+        gradviz.debug(compute(), forward=compute).check("weights")
+    )
+
+
 def test_another_loss_is_refused_with_both_numbers():
     text = refusal(checked((model := nn.Linear(6, 2), lambda: F.dropout(model(X)).square().mean())))
     assert "was recorded." in text

@@ -226,7 +226,13 @@ def test_breakpoints_tell_themselves(session):
 
 @pytest.mark.parametrize(
     ("on", "kind", "position"),
-    [("norm >", "bad_condition", 6), ("FC if norm >", "bad_condition", 12), ("nowhere", "not_found", 0)],
+    [
+        ("norm >", "bad_condition", 6),
+        ("FC if norm >", "bad_condition", 12),
+        ("nowhere", "not_found", 0),
+        ("#99", "not_found", 0),
+        ("next #99 if n > 1", "not_found", 5),
+    ],
 )
 def test_a_malformed_breakpoint_is_refused_and_the_list_stays(session, on, kind, position):
     session.break_on("FC")

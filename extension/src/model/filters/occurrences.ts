@@ -170,6 +170,8 @@ export const occurrencesOf = memoizedByText((trace, text: string): Occurrences =
   if (target) return target;
   const head = /^(.*?)\s+if\s/s.exec(text);
   const around = head ? named(trace, (head[1] ?? "").trim()) : null;
+  const word = (head?.[1] ?? text).trim().replace(/^next\s+/, "");
+  if (!around && /^#[0-9]+$/.test(word)) throw nothingCalled(text, text.indexOf(word), word, "the recording", []);
   const node = withNamesChecked(trace, text, parse(text, around && head ? head[0].length : 0));
   return happening(trace, truth(text, node), around?.positions ?? null);
 });
@@ -207,7 +209,11 @@ export function withNamesChecked(trace: Trace, text: string, node: Node): Node {
 function refuseUnknown(trace: Trace, text: string, node: Node, where: string): void {
   const { names } = rowsOf(trace);
   const unknown = mentioned(node).find(({ thing }) => !names.has(blobOf(thing) ?? thing) && blobOf(thing) !== null);
-  if (unknown) throw new ConditionError(text, unknown.at, `${where} has nothing that is called “${blobOf(unknown.thing)}”`, meant(blobOf(unknown.thing) ?? "", [...names, ...Object.keys(NAMES)]));
+  if (unknown) throw nothingCalled(text, unknown.at, blobOf(unknown.thing) ?? "", where, [...names, ...Object.keys(NAMES)]);
+}
+
+function nothingCalled(text: string, at: number, word: string, where: string, names: string[]): ConditionError {
+  return new ConditionError(text, at, `${where} has nothing that is called “${word}”`, meant(word, names));
 }
 
 function happening(trace: Trace, condition: Node, positions: number[] | null): Occurrences {

@@ -71,6 +71,12 @@ test("log points speak up to a position", () => {
   assert.match(remarks(trace, entry("Ran", { log: "{norm" })), /never closed/);
 });
 
+test("an operator that the recording does not have is no part of a condition that went wrong", () => {
+  for (const on of ["#99", "next #99", "#99 if n > 1"]) {
+    assert.match(meaningOf(trace, entry(on)).problem?.message ?? "", /^The recording has nothing that is called “#99”/);
+  }
+});
+
 test("a message is refused that names what the recording does not have", () => {
   const { problem } = meaningOf(trace, { on: "Ran", log: "norm {nrom} of {x}" });
   assert.equal(problem?.message, "The recording has nothing that is called “nrom”, at character 7. Did you mean norm?");

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 from weakref import ref
@@ -40,7 +40,9 @@ def diagnose(
     Raises:
         TypeError: `model` is no module, or there is no loss.
     """
-    models = [] if model is None else [model] if isinstance(model, Module) else list(model)
+    given: Any = () if model is None else model
+    is_one = isinstance(given, Module | str) or not isinstance(given, Iterable)
+    models: list[Module] = [given] if is_one else list(given)
     for one in models:
         if not isinstance(one, Module):
             raise TypeError(f"diagnose takes a loss and the model, a module; {type(one).__name__} is none.")

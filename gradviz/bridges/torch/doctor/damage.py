@@ -101,7 +101,8 @@ def _overwritten(case: Case, rows: Sequence[tuple[Node, Raw, Step | None]]) -> F
             "Compute the forward pass again after step().",
             "What an earlier pass has left, such as a hidden state, detach() before it is read again.",
         ]
-    hint = "A capture around the forward pass tells which line writes: with gradviz.torch.capture(): ..."
+    around = "that goes on up to backward()" if case.captures else "around the forward pass, and what comes behind it,"
+    hint = f"A capture {around} tells which line writes: with gradviz.torch.capture(): ..."
     evidence = (hint,) if line is None else ()
     place = case.place(rows[-1][0])
     return Finding("overwritten", sentence, tuple(filter(None, names)), line, True, evidence, tuple(ways_out), place)

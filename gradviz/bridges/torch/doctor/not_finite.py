@@ -377,7 +377,9 @@ def _birth(case: Case) -> Forward | None:
         wrong = next((one for one in own if _is_wrong(node, one)), None)
         if wrong is not None:
             return _before(case, node, wrong, results)
-    return None
+    # A loss of -Inf is no mask.
+    root = next((one for one in case.graph_roots if is_not_finite(one)), None)
+    return None if root is None else _before(case, output_of(root).node, root, results)
 
 
 def _is_mask(tensor: Tensor) -> bool:
@@ -392,11 +394,18 @@ def _is_wrong(node: Node, result: Tensor) -> bool:
 
 
 def _before(case: Case, node: Node, result: Tensor, results: dict[Output, Tensor]) -> Forward | None:
-    """Of an operator and those before it whose results nobody has, the one that NaN or infinity comes from."""
+    """Of an operator and those before it whose results nobody has, the one that NaN or infinity comes from.
+
+    An infinity may also come through results that look like masks.
+    """
     candidates, stack = [node], [node]
+    is_nan = bool(result.isnan().any())
     while stack:
         for before, slot in stack.pop().next_functions:
-            if before is None or before in case.graph.leaves or Output(before, slot) in results or before in candidates:
+            if before is None or before in case.graph.leaves or before in candidates:
+                continue
+            known = results.get(Output(before, slot))
+            if known is not None and (is_nan or not is_not_finite(known)):
                 continue
             candidates.append(before)
             stack.append(before)
@@ -408,8 +417,7 @@ def _before(case: Case, node: Node, result: Tensor, results: dict[Output, Tensor
         return Forward(shown[0], result if shown[0] is node else None)
     in_half = [one for one in ordered if dtype_of(Output(one, 0)) == torch.float16 and type_of(one) != "to_copy"]
     likely = [one for one in ordered if type_of(one) in UNDEFINED | GROWS and not _is_by_a_number(case, one)]
-    is_nan = case.is_over and bool(result.isnan().any())
-    likely = [one for one in likely if not _only_grows(one)] or ([] if is_nan else likely)
+    likely = [one for one in likely if not _only_grows(one)] or ([] if case.is_over and is_nan else likely)
     chosen = likely or in_half[-1:] or ([] if case.is_over else [node])
     return Forward(chosen[0], is_sure=False, others=chosen[1:]) if chosen else None
 

@@ -11,7 +11,7 @@ from torch.autograd.graph import Node
 from ....program.errors import code, listed
 from ..graph import Output, Saved, dtype_of, saved_by, type_of
 from ..origins import Origin
-from .case import Case, each_of, in_line, subject, where
+from .case import Case, each_of, in_line, subject, them, where
 from .diagnosis import Finding
 from .gradients import Birth, births, is_not_finite, is_zero, leaf_gradients
 from .hooks import hook_of
@@ -60,7 +60,7 @@ def zeros(case: Case) -> Iterator[Finding]:
             of.setdefault(origin, birth)
             by_node.setdefault(origin, []).append(name)
     in_findings: set[str] = set()
-    ranked = sorted(by_node.items(), key=lambda row: _rank(type_of(row[0])))
+    ranked = sorted(by_node.items(), key=lambda row: _rank(case, row[0]))
     for node, names in ranked:
         if own := [name for name in names if name not in in_findings]:
             in_findings.update(own)
@@ -69,8 +69,10 @@ def zeros(case: Case) -> Iterator[Finding]:
                 yield finding
 
 
-def _rank(type: str) -> int:
-    return 0 if type in FLAT else 1 if type in CUTS else 2 if type in SATURATES else 3
+def _rank(case: Case, node: Node) -> int:
+    """How much an operator explains of zeros that were born at several: the least explains most."""
+    type = type_of(node)
+    return 0 if type in FLAT else 1 if type in CUTS else 2 if type in SATURATES else 3 if _factors(case, node) else 4
 
 
 def _dead_before(case: Case, node: Node) -> Node | None:
@@ -149,18 +151,24 @@ def _zero(case: Case, birth: Birth, node: Node, names: Sequence[str]) -> Finding
         ways = HALF
     else:
         line = case.rule_line(node)
-        why, harm = f"{_zero_factor(case, node)}{in_line(line)}", False
+        why, harm = f"{_zero_factor(case, birth, node, them(names))}{in_line(line)}", False
     return Finding(kind, f"{gets}: {why}.", tuple(names), line, harm, each_of(names), ways, case.place(node))
 
 
-def _zero_factor(case: Case, node: Node) -> str:
-    """That an operator multiplies by zeros, and which, or only that it sends zeros."""
+def _zero_factor(case: Case, birth: Birth, node: Node, it: str) -> str:
+    """That an operator multiplies by zeros, and which, or only that it sends zeros, to `it` at least."""
+    if factors := _factors(case, node):
+        are = "are" if len(factors) > 1 else "is"
+        return f"{case.operator(node)} multiplies by {listed(factors)} that {are} all zeros"
+    sent = [] if birth.visit is None else [one.tensor for one in birth.visit.sent if one is not None]
+    where_to = "" if all(is_zero(one) or not one.numel() for one in sent) else f" on the way to {it}"
+    return f"the backward of {case.operator(node)} sends only zeros{where_to}"
+
+
+def _factors(case: Case, node: Node) -> list[str]:
+    """What an operator has kept that is all zeros, in words."""
     saved = [one for one in saved_by(node) if one.tensor.is_floating_point() and one.name != "bias"]
-    factors = list(dict.fromkeys(_called(case, one) for one in saved if is_zero(one.tensor)))
-    if not factors:
-        return f"the backward of {case.operator(node)} sends only zeros"
-    are = "are" if len(factors) > 1 else "is"
-    return f"{case.operator(node)} multiplies by {listed(factors)} that {are} all zeros"
+    return list(dict.fromkeys(_called(case, one) for one in saved if is_zero(one.tensor)))
 
 
 def _called(case: Case, saved: Saved) -> str:

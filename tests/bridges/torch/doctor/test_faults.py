@@ -275,6 +275,8 @@ def test_what_is_no_loss_is_refused():
 
 def test_what_is_no_module_is_refused():
     loss, _ = faulty.detached()
+    with pytest.raises(TypeError, match="int is none"):
+        gradviz.diagnose(torch.tensor(1.0), 3)
     with pytest.raises(TypeError, match="str is none"):
         gradviz.diagnose(loss, "model")
 

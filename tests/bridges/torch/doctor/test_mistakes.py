@@ -60,3 +60,54 @@ def test_a_mistake_is_found(program, is_captured, is_after, monkeypatch):
     assert (first.kind, first.harm) == (kind if is_captured else likely, True), first
     if is_captured and fragment:
         assert first.line.text.startswith(fragment)
+
+
+@pytest.mark.parametrize(
+    "loss_of",
+    [
+        lambda h: h.mean() + torch.log(h).mean(),
+        lambda h: torch.log(h).sum().view(()),
+        lambda h: (torch.log(h) + 1).square().mean(),
+    ],
+)
+def test_an_infinity_that_comes_through_what_masks_go_through_is_born_where_it_was_made(loss_of):
+    model = torch.nn.Linear(3, 3)
+    found = gradviz.diagnose(loss_of(torch.relu(model(torch.ones(2, 3)) - 9)), model).findings[0]
+    assert (found.kind, found.harm) == ("nan", True)
+    assert "Inf: `log` makes NaN or Inf: log(0) is -Inf" in found.sentence
+
+
+@pytest.mark.parametrize("is_inside", [False, True])
+def test_a_step_that_no_capture_saw_is_seen_by_one_that_goes_on_up_to_backward(is_inside):
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+    optimizer = torch.optim.Adam(model.parameters())
+
+    def step():
+        loss.mean().backward(retain_graph=True)
+        optimizer.step()
+
+    with gradviz.torch.capture(model):
+        loss = model(torch.ones(2, 3)).square()
+        if is_inside:
+            step()
+    if not is_inside:
+        step()
+    found = gradviz.diagnose(loss.sum(), model).findings[0]
+    assert found.kind == "overwritten"
+    assert (found.line is not None) is is_inside
+    hint = "A capture that goes on up to backward() tells which line writes: with gradviz.torch.capture(): ..."
+    assert list(found.evidence) == ([] if is_inside else [hint])
+
+
+def test_an_operator_that_sends_something_too_is_not_said_to_send_only_zeros():
+    x, y = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+    (found,) = gradviz.diagnose((torch.cat([x, y]) * torch.tensor([0.0, 0, 0, 1, 1, 1])).sum()).findings
+    assert found.sentence.endswith("the backward of `cat` sends only zeros on the way to it.")
+
+
+def test_of_two_ways_that_are_zero_the_one_that_says_why_is_told():
+    w, h = torch.ones(2, 2, requires_grad=True), torch.zeros(1, 2)
+    first = h @ w
+    second = torch.tanh(first + 1) @ w
+    (found,) = gradviz.diagnose(torch.cat([first, second])[0].sum()).findings
+    assert "multiplies by `h` that is all zeros" in found.sentence
