@@ -141,11 +141,18 @@ def compare(f: Callable[..., Variable], *inputs: Operand, gradient: Array | None
         gradient: where to start, like what f returns; None: ones.
 
     Raises:
-        GradientError: ``bad_argument``, f returns no Variable, or one that requires no gradient; those of `backward`.
+        GradientError: ``bad_argument``, f is no function, or returns no Variable, or one that requires no gradient;
+            those of `backward`.
 
     Example:
         >>> print(compare(lambda x: functions.sum(functions.tanh(x) * x), numpy.ones(3)))
     """
+    if not callable(f):
+        raise GradientError(
+            f"What is compared must be a function of Variables that returns one, not {type(f).__name__}.",
+            kind="bad_argument",
+            ways_out=["Give the function, and behind it what it is called with: gradviz.compare(f, x)."],
+        )
     program = _repeated(f, inputs, gradient)
     ways = [_symbolic(program), *[_scheduled(program, name) for name in SCHEDULES]]
     return Comparison({way.name: way for way in ways}, tuple(_differences(ways)))

@@ -163,6 +163,12 @@ def test_what_is_no_function_of_variables_is_refused(program: Any, words: str) -
     assert caught.value.kind == "bad_argument"
 
 
+def test_what_is_no_function_is_refused() -> None:
+    with pytest.raises(GradientError, match="not ndarray") as caught:
+        compare(np.ones(3))  # type: ignore[arg-type]
+    assert caught.value.kind == "bad_argument"
+
+
 def test_a_gradient_that_does_not_fit_is_refused() -> None:
     with pytest.raises(GradientError) as caught:
         compare(chain, np.ones(3), gradient=np.ones(2))
