@@ -92,6 +92,8 @@ class Channel:
         self._listed: list[dict[str, str]] = []
         self._shown: Trace | None = None
         self._speaking: BaseComm | None = None
+        # Panels that chose a session that is gone, and show none until one is displayed or chosen.
+        self._without: set[str] = set()
 
     def listen(self, shell: Any) -> None:
         """Answer panels that open a comm in the kernel of the IPython `shell`."""
@@ -130,6 +132,8 @@ class Channel:
             self._active = weakref.ref(session)
             self._end = follow(session, self._moved, self._marked, self._waited)
         self.tell()
+        while self._without:
+            self._panels[self._without.pop()].send(self._introduction(session))
 
     def is_active(self, session: Shown) -> bool:
         """Whether panels show a session."""
@@ -149,6 +153,7 @@ class Channel:
         active = session.id if session is not None else None
         if active != self._announced:
             self._announced = active
+            self._without.clear()
             if self._panels:
                 self._send(self._introduction(session))
 
@@ -162,6 +167,7 @@ class Channel:
 
     def _forget(self, panel: BaseComm) -> None:
         self._panels.pop(panel.comm_id, None)
+        self._without.discard(panel.comm_id)
 
     def _send(self, message: dict[str, Any]) -> None:
         for panel in self._panels.values():
@@ -218,6 +224,10 @@ class Channel:
         if session is None or session.id == self._announced:
             # The panel waits for a word; and it must not go on moving another session than the one that was chosen.
             panel.send(self._introduction(session))
+            if session is None:
+                self._without.add(panel.comm_id)
+            else:
+                self._without.discard(panel.comm_id)
         else:
             self.activate(session)
 

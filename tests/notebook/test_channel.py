@@ -88,6 +88,17 @@ def test_who_chooses_a_session_that_is_gone_is_not_left_with_another_one(shown: 
     assert [(message["type"], message["id"]) for message in said] == [("session", panel.active)]
 
 
+def test_a_panel_that_chose_a_session_that_is_gone_is_shown_the_active_one_when_that_is_displayed(
+    shown: Kernel,
+) -> None:
+    panel, other = Panel(shown), Panel(shown)
+    panel.say({"type": "choose", "id": "gone"})
+    messages = shown.run("display(session)")
+    assert [(message["type"], message["id"]) for message in panel.heard(messages)] == [("session", panel.active)]
+    assert other.heard(messages) == []
+    assert panel.heard(shown.run("display(session)")) == []
+
+
 def test_a_session_that_a_message_made_has_no_cell_in_its_label(shown: Kernel) -> None:
     shown.run("""
 from comm import get_comm_manager
