@@ -67,7 +67,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "still": forms,
     "advance": advance,
     "cells": lambda session, of: {"cells": session.to_cells(of)},
-    "watched": lambda session, on: session.watches.new_mark(on),
+    "watched": lambda session, on: session.watches.new_mark(str(on)),
 }
 _SIGNATURES = {name: inspect.signature(method) for name, method in _METHODS.items()}
 

@@ -31,6 +31,7 @@ import msgspec
 from comm.base_comm import BaseComm
 
 from ..debugger.document import BreakpointEntry, Marked, Trace, encode
+from ..program import GradvizError
 from ..program.events import Event
 from .asking import Question, reply, shown_after
 from .session_protocol import PROTOCOL, Shown, Wait, follow
@@ -209,7 +210,10 @@ class Channel:
         try:
             match command:
                 case Mark():
-                    session.marks = Marked(breakpoints=command.breakpoints, watches=command.watches)
+                    try:
+                        session.marks = Marked(breakpoints=command.breakpoints, watches=command.watches)
+                    except GradvizError:
+                        panel.send(_marks(session))
                 case Move():
                     session.move_to(command.position)
                 case GoOn():
@@ -249,7 +253,7 @@ class Channel:
         self._tell_others(session, _whereabouts(session))
 
     def _marked(self, session: Shown) -> None:
-        self._tell_others(session, {"type": "marks", "id": session.id, **session.marks.to_dict()})
+        self._tell_others(session, _marks(session))
 
     def _waited(self, wait: Wait) -> None:
         if (session := self._current()) is not None:
@@ -272,6 +276,10 @@ def kernel_channel() -> Channel:
 
 def _listing(sessions: list[dict[str, str]]) -> dict[str, Any]:
     return {"type": "sessions", "protocol": PROTOCOL, "sessions": sessions}
+
+
+def _marks(session: Shown) -> dict[str, Any]:
+    return {"type": "marks", "id": session.id, **session.marks.to_dict()}
 
 
 def _whereabouts(session: Shown) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import msgspec
 import traitlets
 
 from ..debugger.document import Marked, Trace, encode
+from ..program import GradvizError
 from .asking import Question, reply, shown_after
 from .session_protocol import PROTOCOL, Shown, Wait, follow
 
@@ -174,7 +175,7 @@ class DebuggerWidget(anywidget.AnyWidget):
             return
         try:
             session.marks = msgspec.convert(change["new"], Marked)
-        except msgspec.ValidationError:
+        except (msgspec.ValidationError, GradvizError):
             self._follow_marks(session)
 
 

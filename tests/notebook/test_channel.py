@@ -65,6 +65,15 @@ def test_breakpoints_set_in_a_panel_and_in_python_are_the_same(shown: Kernel) ->
     assert said == [{**mark, "watches": []}]
 
 
+def test_breakpoints_that_cannot_be_are_put_back_in_the_panel(shown: Kernel) -> None:
+    panel = Panel(shown)
+    shown.run("session.break_on('Tanh')")
+    twice = [{"id": 2, "on": "x"}, {"id": 2, "on": "a"}]
+    said = panel.heard(panel.say({"type": "marks", "id": panel.active, "breakpoints": twice, "watches": []}))
+    assert [[one["on"] for one in message["breakpoints"]] for message in said] == [["Tanh"]]
+    assert value(shown, "[one.on for one in session.breakpoints]") == ["Tanh"]
+
+
 def test_a_session_that_is_only_made_is_listed_and_takes_nothing_over_until_it_is_chosen(shown: Kernel) -> None:
     shown.run("import gc; gc.collect()")  # else it may be said at any time that sessions of other tests are gone
     panel, other = Panel(shown), Panel(shown)

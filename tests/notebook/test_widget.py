@@ -111,6 +111,7 @@ def test_marks_that_are_none_are_put_back(session: gradviz.Session) -> None:
     session.break_on("FC")
     widget = DebuggerWidget(session)
     known = widget.marks
-    widget.set_state({"marks": {"breakpoints": [{"id": 0}]}})
-    assert len(session.breakpoints) == 1
-    assert widget.marks == known
+    for entries in ([{"id": 0}], [{"id": 2, "on": "x"}, {"id": 2, "on": "a"}]):
+        widget.set_state({"marks": {"breakpoints": entries}})
+        assert [one.on for one in session.breakpoints] == ["FC"]
+        assert widget.marks == known
