@@ -288,6 +288,8 @@ class Marks(Placed):
     def watch(self, on: str) -> Watch:
         """Watch an expression about blobs: a version (``"x@1"``), a blob (``"x"``), ``"norm(x)"``, ``"h.max / 2"``.
 
+        In an expression a name as 0.weight stands between backticks: ``"norm(`0.weight`)"``.
+
         Raises:
             ConditionError: it is malformed; the error shows where.
         """
