@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import product
-from math import hypot
+from math import hypot, isnan
 from operator import index
 from threading import Lock
 from time import perf_counter
@@ -65,9 +65,9 @@ class SweepRow(msgspec.Struct, frozen=True):
 
     @property
     def norms(self) -> dict[str, float]:
-        """The norm of each leaf's gradient, the least first."""
+        """The norm of each leaf's gradient, the least first; a NaN is the greatest."""
         norms = {name: float(value.norm or 0) for name, value in self.gradients.items()}
-        return dict(sorted(norms.items(), key=lambda each: each[1]))
+        return dict(sorted(norms.items(), key=lambda each: (isnan(each[1]), each[1])))
 
     def __repr__(self) -> str:
         point = ", ".join(f"{name}={_in_words(value)}" for name, value in self.point.items())

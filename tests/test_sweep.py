@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import signal
 import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -182,6 +183,16 @@ def test_what_is_not_finite_is_a_number_like_others():
     assert (table[0].loss, table[0].norms["x"]) == (np.inf, np.inf)
     assert "inf" in str(table)
     assert table.to_dict()["rows"][0]["loss"] == "inf"
+
+
+def test_a_norm_that_is_nan_is_the_greatest_and_leaves_the_others_in_their_order():
+    def make(slope):
+        x = {name: Variable(np.ones(1), name=name) for name in "abcd"}
+        return F.sum(x["a"] * 5.0 + x["b"] * slope + x["c"] + x["d"] * 3.0)
+
+    table = sweep(make, {"slope": [np.nan, np.inf]})
+    assert [*table[0].norms] == [*table[1].norms] == ["c", "d", "a", "b"]
+    assert re.search(r"c: 1 +b: nan", str(table))
 
 
 def test_the_loss_of_complex_numbers_is_complex():
