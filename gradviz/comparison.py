@@ -279,7 +279,9 @@ def _differences(ways: Sequence[Way]) -> Iterator[Difference]:
             scale = float(np.max(np.abs(a), initial=0.0, where=np.isfinite(a)))
             tolerance = TOLERANCE * float(np.finfo(a.dtype).eps) * max(scale, 1e-300)
             if not np.allclose(a, b, rtol=0, atol=tolerance, equal_nan=True):
-                gap = np.abs(a.astype(np.float64) - b)
+                same = (a == b) | np.isnan(a) & np.isnan(b)  # infinities, too
+                with np.errstate(all="ignore"):
+                    gap = np.abs(a.astype(np.float64) - b)[~same]
                 yield Difference(name, first.name, way.name, float(np.max(gap, initial=0.0)))
 
 
