@@ -197,7 +197,8 @@ class Channel:
         session = self._current()
         if isinstance(command, Ask):
             asked = session if session is not None and session.id == command.id else None
-            answer = reply(asked, command.question)
+            is_there = any(one.id == command.id for one in list(self._labels))
+            answer = reply(asked, command.question, is_there=is_there)
             panel.send(answer)
             if shown := shown_after(asked, command.question, answer):
                 self.activate(shown)
