@@ -141,11 +141,18 @@ def compare(f: Callable[..., Variable], *inputs: Operand, gradient: Array | None
         gradient: where to start, like what f returns; None: ones.
 
     Raises:
-        GradientError: ``bad_argument``, f returns no Variable, or one that requires no gradient; those of `backward`.
+        GradientError: ``bad_argument``, f is no function, or returns no Variable, or one that requires no gradient;
+            those of `backward`.
 
     Example:
         >>> print(compare(lambda x: functions.sum(functions.tanh(x) * x), numpy.ones(3)))
     """
+    if not callable(f):
+        raise GradientError(
+            f"What is compared must be a function of Variables that returns one, not {type(f).__name__}.",
+            kind="bad_argument",
+            ways_out=["Give the function, and behind it what it is called with: gradviz.compare(f, x)."],
+        )
     program = _repeated(f, inputs, gradient)
     ways = [_symbolic(program), *[_scheduled(program, name) for name in SCHEDULES]]
     return Comparison({way.name: way for way in ways}, tuple(_differences(ways)))
@@ -272,7 +279,9 @@ def _differences(ways: Sequence[Way]) -> Iterator[Difference]:
             scale = float(np.max(np.abs(a), initial=0.0, where=np.isfinite(a)))
             tolerance = TOLERANCE * float(np.finfo(a.dtype).eps) * max(scale, 1e-300)
             if not np.allclose(a, b, rtol=0, atol=tolerance, equal_nan=True):
-                gap = np.abs(a.astype(np.float64) - b)
+                same = (a == b) | np.isnan(a) & np.isnan(b)  # infinities, too
+                with np.errstate(all="ignore"):
+                    gap = np.abs(a.astype(np.float64) - b)[~same]
                 yield Difference(name, first.name, way.name, float(np.max(gap, initial=0.0)))
 
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import product
-from math import hypot
+from math import hypot, isnan
+from operator import index
 from threading import Lock
 from time import perf_counter
 from typing import Any
@@ -23,7 +24,7 @@ from .debugger.journal import Pace, Recording, record_any
 from .debugger.statistics import statistics
 from .notebook.progress import shown_progress
 from .program import GradvizError, NetDef
-from .program.errors import count_of, message_of
+from .program.errors import count_of, message_of, shorten
 from .program.events import Failed
 from .runtime.tasks import Work, results
 from .runtime.watched import INTERRUPTED
@@ -35,6 +36,9 @@ Points = Mapping[str, Iterable[Any]] | Iterable[Mapping[str, Any]]
 SHOWN = 40
 """Rows that a text or HTML shows."""
 
+WIDEST = 100
+"""Characters of a cell."""
+
 _TURN = Lock()
 
 
@@ -44,7 +48,7 @@ class SweepRow(msgspec.Struct, frozen=True):
     Attributes:
         number: among the rows of its sweep, from 0.
         point: the arguments of `make_net`.
-        loss: the sum of what was differentiated; None: it was not computed.
+        loss: the sum of what was differentiated, complex where that is; None: it was not computed.
         norm: that of the gradient of all leaves together; None: none was computed.
         gradients: the statistics of each leaf's gradient, by the name of the leaf: ``row.gradients["w"].norm``.
         seconds: that making and recording it took; None: the process that did it died.
@@ -53,7 +57,7 @@ class SweepRow(msgspec.Struct, frozen=True):
 
     number: int
     point: dict[str, Any]
-    loss: float | None
+    loss: float | complex | None
     norm: float | None
     gradients: dict[str, Value]
     seconds: float | None
@@ -61,14 +65,18 @@ class SweepRow(msgspec.Struct, frozen=True):
 
     @property
     def norms(self) -> dict[str, float]:
-        """The norm of each leaf's gradient, the least first."""
+        """The norm of each leaf's gradient, the least first; a NaN is the greatest."""
         norms = {name: float(value.norm or 0) for name, value in self.gradients.items()}
-        return dict(sorted(norms.items(), key=lambda each: each[1]))
+        return dict(sorted(norms.items(), key=lambda each: (isnan(each[1]), each[1])))
 
     def __repr__(self) -> str:
         point = ", ".join(f"{name}={_in_words(value)}" for name, value in self.point.items())
-        result = self.error or f"loss {digits(self.loss)}, ‖gradient‖ {digits(self.norm)}"
+        result = self.error or f"loss {_loss_in_words(self.loss)}, ‖gradient‖ {digits(self.norm)}"
         return f"<row {self.number}, {point}: {result}>"
+
+
+def _plain(value: Any) -> Any:
+    return [value.real, value.imag] if isinstance(value, complex) else str(value)
 
 
 class Sweep(Answer, frozen=True, dict=True):
@@ -80,7 +88,7 @@ class Sweep(Answer, frozen=True, dict=True):
     """
 
     answer = "sweep"
-    plain = str
+    plain = _plain
     rows: list[SweepRow]
     seed: int
 
@@ -97,9 +105,19 @@ class Sweep(Answer, frozen=True, dict=True):
         """A debugging session at the point of a row, which is made again here, by the same seed: to the same bits.
 
         Raises:
+            GradvizError: ``bad_row``: there is no such row.
             What `make_net` raises at this point, and what `gradviz.debug` raises.
         """
-        point = self.rows[row].point if isinstance(row, int) else row.point
+        if not isinstance(row, SweepRow):
+            try:
+                row = self.rows[row]
+            except (IndexError, TypeError) as error:
+                raise GradvizError(
+                    f"There is no row {shorten(str(row))}: the sweep has {count_of(len(self), 'row')}.",
+                    kind="bad_row",
+                    ways_out=["Give a row of it, table.open(table[0]), or its number: table.open(0)."],
+                ) from error
+        point = row.point
         with _debug_arguments(self.__dict__["make_net"], point, self.seed) as (given, options):
             session = debug(given, **options)
             len(session)  # it is read while there is all that gives names
@@ -133,9 +151,16 @@ def sweep(make_net: Callable[..., Any], grid: Points, *, executor: Any = None, s
         A row for each point. A point that fails has the error, in words, in its row.
 
     Raises:
-        GradvizError: ``bad_grid``: there is no point, or one that `make_net` does not take. ``bad_executor``,
-            ``not_sendable``: as of `Session.check`.
+        GradvizError: ``bad_grid``: there is no point, or one that `make_net` does not take. ``bad_seed``.
+            ``bad_executor``, ``not_sendable``: as of `Session.check`.
     """
+    if isinstance(seed, bool) or not hasattr(type(seed), "__index__") or not 0 <= seed < 2**32:
+        raise GradvizError(
+            f"{shorten(str(seed))} is no seed: without one no row could be made again.",
+            kind="bad_seed",
+            ways_out=["Give an integer from 0 to 2**32 - 1, as numpy.random.seed takes it."],
+        )
+    seed = index(seed)
     points = _points(make_net, grid)
     work = Work(partial(_row, make_net, seed), list(enumerate(points)), {"make_net": make_net})
     with shown_progress() as progress:
@@ -213,7 +238,8 @@ def _row(make_net: Callable[..., Any], seed: int, item: tuple[int, dict[str, Any
     """The row of a point."""
     number, point = item
     begun = perf_counter()
-    loss = norm = None
+    loss: float | complex | None = None
+    norm = None
     gradients: dict[str, Value] = {}
     error = ""
     try:
@@ -222,7 +248,8 @@ def _row(make_net: Callable[..., Any], seed: int, item: tuple[int, dict[str, Any
             recording = record_any(given, options, None)
             error = _fault(recording)
             if ys := differentiated(recording):
-                loss = float(sum(y.sum(dtype=np.float64) for y in ys))
+                total = sum(y.sum(dtype=np.complex128 if y.dtype.kind == "c" else np.float64) for y in ys)
+                loss = complex(total) if np.iscomplexobj(total) else float(total)
             gradients = {name: statistics(array) for name, array in leaf_gradients(recording).items()}
             if gradients:
                 norm = hypot(*(float(value.norm or 0) for value in gradients.values()))
@@ -247,11 +274,18 @@ def _cells(row: SweepRow, names: Sequence[str], *, with_error: bool) -> list[str
     norms = list(row.norms.items())
     ends = [f"{name}: {digits(norm)}" for name, norm in (norms[0], norms[-1])] if norms else ["", ""]
     values = [_in_words(row.point.get(name, "")) for name in names]
-    numbers = [digits(one) for one in (row.loss, row.norm)]
+    numbers = [_loss_in_words(row.loss), digits(row.norm)]
     seconds = digits(row.seconds, "")
-    return [str(row.number), *values, *numbers, *ends, seconds, *([row.error] if with_error else [])]
+    return [str(row.number), *values, *numbers, *ends, seconds, *([_in_words(row.error)] if with_error else [])]
+
+
+def _loss_in_words(loss: float | complex | None) -> str:
+    return f"{loss:.4g}" if isinstance(loss, complex) else digits(loss)
 
 
 def _in_words(value: Any) -> str:
-    """A value of a point as a person reads it."""
-    return digits(value) if isinstance(value, float) else str(value)
+    """A value of a point as a person reads it, in one line."""
+    if isinstance(value, float):
+        return digits(value)
+    text = " ".join(str(value).split())
+    return text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…"

@@ -118,6 +118,18 @@ def test_what_differs_is_told() -> None:
     assert "The gradient of x differs by" in str(found)
 
 
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_what_is_alike_and_not_finite_is_no_part_of_a_difference() -> None:
+    calls = iter(range(1, 1000))
+
+    def changing(x: Variable) -> Variable:
+        return x * np.array([np.nan, np.inf, -np.inf, float(next(calls))])
+
+    found = compare(changing, np.ones(4))
+    of_ways = [found[way].gradients["x"][-1] for way in ("symbolic", "rank", "tape")]
+    assert [one.largest for one in found.differences] == [abs(of_ways[0] - one) for one in of_ways[1:]]
+
+
 def test_text_and_html_say_the_same_side_by_side() -> None:
     strange = type("<b>", (Function,), {"forward": lambda _, xs: xs[0] * 2, "backward": lambda _, xs, gys: gys[0] * 2})
     found = compare(lambda x: strange()(x).sum(), Variable([1.0, 2.0], name="a.b"))
@@ -160,6 +172,12 @@ def test_random_numbers_are_the_same_in_every_run_and_go_on_as_if_nothing_were()
 def test_what_is_no_function_of_variables_is_refused(program: Any, words: str) -> None:
     with pytest.raises(GradientError, match=words) as caught:
         compare(program, 1.0)
+    assert caught.value.kind == "bad_argument"
+
+
+def test_what_is_no_function_is_refused() -> None:
+    with pytest.raises(GradientError, match="not ndarray") as caught:
+        compare(np.ones(3))  # type: ignore[arg-type]
     assert caught.value.kind == "bad_argument"
 
 

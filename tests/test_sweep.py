@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import signal
 import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -182,6 +183,57 @@ def test_what_is_not_finite_is_a_number_like_others():
     assert (table[0].loss, table[0].norms["x"]) == (np.inf, np.inf)
     assert "inf" in str(table)
     assert table.to_dict()["rows"][0]["loss"] == "inf"
+
+
+def test_a_norm_that_is_nan_is_the_greatest_and_leaves_the_others_in_their_order():
+    def make(slope):
+        x = {name: Variable(np.ones(1), name=name) for name in "abcd"}
+        return F.sum(x["a"] * 5.0 + x["b"] * slope + x["c"] + x["d"] * 3.0)
+
+    table = sweep(make, {"slope": [np.nan, np.inf]})
+    assert [*table[0].norms] == [*table[1].norms] == ["c", "d", "a", "b"]
+    assert re.search(r"c: 1 +b: nan", str(table))
+
+
+def test_the_loss_of_complex_numbers_is_complex():
+    def make(scale):
+        net, workspace = Net("complex"), Workspace()
+        net.Scale("x", "y", scale=scale)
+        workspace.feed("x", np.array([1 + 2j, 3.0]))
+        return net, ["y"], workspace
+
+    table = sweep(make, {"scale": [2.0]})
+    assert table[0].loss == 8 + 4j
+    assert "loss 8+4j" in repr(table[0])
+    assert "8+4j" in str(table)
+    assert table.to_dict()["rows"][0]["loss"] == [8.0, 4.0]
+
+
+def test_a_point_takes_one_line_of_the_table_whatever_it_is():
+    table = sweep(lambda on: fed(2), {"on": [np.ones((9, 9)), "two\nlines", "long" * 1000]})
+    assert len(str(table).splitlines()) == 6
+    assert max(map(len, str(table).splitlines())) < 200
+    assert "two lines" in str(table)
+
+
+@pytest.mark.parametrize("row", [1, -2, "first", None, 0.0])
+def test_a_row_that_there_is_not_cannot_be_opened(row):
+    with pytest.raises(GradvizError, match="the sweep has 1 row") as caught:
+        sweep(fed, {"width": [2]}).open(row)
+    assert caught.value.kind == "bad_row"
+
+
+@pytest.mark.parametrize("seed", [None, -1, 2**32, 1.5, "a", True])
+def test_what_is_no_seed_is_refused(seed):
+    with pytest.raises(GradvizError, match="is no seed") as caught:
+        sweep(fed, {"width": [2]}, seed=seed)
+    assert caught.value.kind == "bad_seed"
+
+
+def test_numbers_of_numpy_are_seeds_and_rows():
+    table = sweep(deep, GRID, seed=np.int64(7))
+    assert alike(table, sweep(deep, GRID, seed=7))
+    assert repr(table.open(np.int64(2))) == repr(table.open(2))
 
 
 def test_a_table_shows_40_rows_and_is_data_whatever_a_point_holds():

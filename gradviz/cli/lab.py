@@ -3,10 +3,12 @@
 import importlib.util
 import os
 import shutil
-import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
+
+from ..notebook.files import FileError
+from ..program import GradvizError
 
 FIRST_DEMO = "01-first-backward-pass.ipynb"
 DEFAULT_FOLDER = "gradviz-demos"
@@ -59,20 +61,26 @@ def copy_demos(folder: Path) -> tuple[list[Path], list[Path]]:
 def open_lab(folder: Path, options: Sequence[str]) -> int:
     """Copies the demos into `folder` and runs JupyterLab on the first of them until it is stopped.
 
-    `options` go to JupyterLab as they are. Returns an exit status.
+    `options` go to JupyterLab as they are.
+
+    Raises:
+        GradvizError: ``no_jupyterlab``: it is not installed.
+        FileError: ``cannot_write``: the demos cannot be copied.
     """
     if importlib.util.find_spec("jupyterlab") is None:
-        print(
-            "gradviz lab needs JupyterLab, which is not installed beside gradviz.\n"
-            "Install it with: pip install 'gradviz[lab]' (from a clone: pip install '.[lab]')",
-            file=sys.stderr,
+        raise GradvizError(
+            "JupyterLab is not installed beside gradviz.",
+            kind="no_jupyterlab",
+            ways_out=["Install it: pip install 'gradviz[lab]' (from a clone: pip install '.[lab]')."],
         )
-        return 1
     try:
         copied, existing = copy_demos(folder)
     except OSError as error:
-        print(f"gradviz lab could not copy the demos to {folder}: {error}", file=sys.stderr)
-        return 1
+        raise FileError(
+            f"The demos cannot be copied to {folder}: {error}.",
+            kind="cannot_write",
+            ways_out=["Name a folder that you may write to: gradviz lab FOLDER."],
+        ) from error
     print(f"{folder}: {len(copied)} demo files copied, {len(existing)} already there and left as they are", flush=True)
 
     from jupyterlab.labapp import LabApp

@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 from ..program import GradvizError
 from ..runtime.watched import INTERRUPTED
@@ -63,5 +64,7 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 def _ended(command: str, why: str, status: int) -> int:
-    say(f"gradviz {command}: {why}", sys.stderr)
+    if sys.stderr is not None:  # of None print makes stdout
+        with suppress(OSError):  # the status tells it, too
+            say(f"gradviz {command}: {why}", sys.stderr)
     return status

@@ -67,7 +67,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "still": forms,
     "advance": advance,
     "cells": lambda session, of: {"cells": session.to_cells(of)},
-    "watched": lambda session, on: session.watches.new_mark(on),
+    "watched": lambda session, on: session.watches.new_mark(str(on)),
 }
 _SIGNATURES = {name: inspect.signature(method) for name, method in _METHODS.items()}
 
@@ -84,9 +84,15 @@ class Question(msgspec.Struct, frozen=True, tag_field="type", tag="question"):
     position: int
 
 
-def reply(session: Shown | None, question: Question) -> dict[str, Any]:
-    """What to send back; None: the session is gone. Nothing is raised: a view waits for each reply."""
+def reply(session: Shown | None, question: Question, *, is_there: bool = False) -> dict[str, Any]:
+    """What to send back. Nothing is raised: a view waits for each reply.
+
+    Args:
+        session: None: it cannot be asked; it is gone, or if it `is_there` the view shows another one by now.
+    """
     gone = _problem("The session is gone: nothing in the kernel refers to it any more.", ["Run its cell again."])
+    if is_there:
+        gone = _problem("Another session is the active one by now.", ["Choose this one again, and ask."])
     return {"type": "answer", "id": question.id, **(gone if session is None else answered(session, question))}
 
 

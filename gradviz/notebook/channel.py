@@ -31,6 +31,7 @@ import msgspec
 from comm.base_comm import BaseComm
 
 from ..debugger.document import BreakpointEntry, Marked, Trace, encode
+from ..program import GradvizError
 from ..program.events import Event
 from .asking import Question, reply, shown_after
 from .session_protocol import PROTOCOL, Shown, Wait, follow
@@ -92,6 +93,8 @@ class Channel:
         self._listed: list[dict[str, str]] = []
         self._shown: Trace | None = None
         self._speaking: BaseComm | None = None
+        # Panels that chose a session that is gone, and show none until one is displayed or chosen.
+        self._without: set[str] = set()
 
     def listen(self, shell: Any) -> None:
         """Answer panels that open a comm in the kernel of the IPython `shell`."""
@@ -130,6 +133,8 @@ class Channel:
             self._active = weakref.ref(session)
             self._end = follow(session, self._moved, self._marked, self._waited)
         self.tell()
+        while self._without:
+            self._panels[self._without.pop()].send(self._introduction(session))
 
     def is_active(self, session: Shown) -> bool:
         """Whether panels show a session."""
@@ -149,6 +154,7 @@ class Channel:
         active = session.id if session is not None else None
         if active != self._announced:
             self._announced = active
+            self._without.clear()
             if self._panels:
                 self._send(self._introduction(session))
 
@@ -162,6 +168,7 @@ class Channel:
 
     def _forget(self, panel: BaseComm) -> None:
         self._panels.pop(panel.comm_id, None)
+        self._without.discard(panel.comm_id)
 
     def _send(self, message: dict[str, Any]) -> None:
         for panel in self._panels.values():
@@ -190,7 +197,8 @@ class Channel:
         session = self._current()
         if isinstance(command, Ask):
             asked = session if session is not None and session.id == command.id else None
-            answer = reply(asked, command.question)
+            is_there = any(one.id == command.id for one in list(self._labels))
+            answer = reply(asked, command.question, is_there=is_there)
             panel.send(answer)
             if shown := shown_after(asked, command.question, answer):
                 self.activate(shown)
@@ -203,7 +211,10 @@ class Channel:
         try:
             match command:
                 case Mark():
-                    session.marks = Marked(breakpoints=command.breakpoints, watches=command.watches)
+                    try:
+                        session.marks = Marked(breakpoints=command.breakpoints, watches=command.watches)
+                    except GradvizError:
+                        panel.send(_marks(session))
                 case Move():
                     session.move_to(command.position)
                 case GoOn():
@@ -218,6 +229,10 @@ class Channel:
         if session is None or session.id == self._announced:
             # The panel waits for a word; and it must not go on moving another session than the one that was chosen.
             panel.send(self._introduction(session))
+            if session is None:
+                self._without.add(panel.comm_id)
+            else:
+                self._without.discard(panel.comm_id)
         else:
             self.activate(session)
 
@@ -239,7 +254,7 @@ class Channel:
         self._tell_others(session, _whereabouts(session))
 
     def _marked(self, session: Shown) -> None:
-        self._tell_others(session, {"type": "marks", "id": session.id, **session.marks.to_dict()})
+        self._tell_others(session, _marks(session))
 
     def _waited(self, wait: Wait) -> None:
         if (session := self._current()) is not None:
@@ -262,6 +277,10 @@ def kernel_channel() -> Channel:
 
 def _listing(sessions: list[dict[str, str]]) -> dict[str, Any]:
     return {"type": "sessions", "protocol": PROTOCOL, "sessions": sessions}
+
+
+def _marks(session: Shown) -> dict[str, Any]:
+    return {"type": "marks", "id": session.id, **session.marks.to_dict()}
 
 
 def _whereabouts(session: Shown) -> dict[str, Any]:

@@ -39,16 +39,18 @@ def mimebundle(session: Shown) -> tuple[dict[str, Any], dict[str, Any]]:
 def show_in_cell(session: Shown) -> None:
     """Show `session` in the output of the cell that runs, where it does not show it yet; in a kernel.
 
-    A loop that pauses shows one session after the other in one widget.
+    A loop that pauses shows one session after the other in one widget; those at which the cell waits at once have each
+    their own.
     """
     from .channel import kernel_channel
 
     run = _run()
-    if _runs.get(session) == run:
+    shown = _widgets.get(session)  # which another session may have got since
+    if _runs.get(session) == run and shown is not None and shown.comm is not None:
         kernel_channel().activate(session)
         return
     widget = _paused.pop(run, None)
-    if widget is not None and widget.comm is not None:
+    if widget is not None and widget.comm is not None and not widget.waits:
         _give(widget, session)
     else:
         from IPython.display import display

@@ -27,7 +27,7 @@ WORDS: dict[Work, tuple[str, str, str, str]] = {
 @contextmanager
 def shown_progress() -> Iterator[Progress | None]:
     """What shows progress inside the ``with`` block; None where nobody would see it, as in a script."""
-    shown = _Output() if kernel_shell() is not None else _Line() if sys.stderr.isatty() else None
+    shown = _Output() if kernel_shell() is not None else _Line() if _is_terminal() else None
     if shown is None:
         yield None
         return
@@ -35,6 +35,14 @@ def shown_progress() -> Iterator[Progress | None]:
         yield shown.show
     finally:
         shown.end()
+
+
+def _is_terminal() -> bool:
+    """Whether stderr is a terminal; it may be closed, None as in a process without a console, or stand in for one."""
+    try:
+        return sys.stderr.isatty()
+    except (AttributeError, ValueError):
+        return False
 
 
 class _Output:

@@ -12,12 +12,20 @@ import msgspec
 import traitlets
 
 from ..debugger.document import Marked, Trace, encode
+from ..program import GradvizError
 from .asking import Question, reply, shown_after
 from .session_protocol import PROTOCOL, Shown, Wait, follow
 
 logger = logging.getLogger(__name__)
 
 STATIC = Path(__file__).parent / "static"
+
+
+class Changed(msgspec.Struct, frozen=True):
+    """Traits that a person changes in a view, and what they are now."""
+
+    position: int | msgspec.UnsetType = msgspec.UNSET
+    marks: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
 
 
 class Change(msgspec.Struct, frozen=True, tag_field="type", tag="change"):
@@ -33,8 +41,7 @@ class Change(msgspec.Struct, frozen=True, tag_field="type", tag="change"):
     """Counts what that page has changed."""
     session: str
     """The one that the view showed: a kernel that was busy hears of it when the widget shows another one."""
-    state: dict[str, Any]
-    """Traits and what they are now."""
+    state: Changed
 
 
 class GoOn(msgspec.Struct, frozen=True, tag_field="type", tag="go_on"):
@@ -138,7 +145,7 @@ class DebuggerWidget(anywidget.AnyWidget):
                     self.show(shown)
             case Change():
                 if message.session == self.session:
-                    self.set_state(message.state)
+                    self.set_state(msgspec.to_builtins(message.state))
                     self.send(content)
                 self.heard = {**self.heard, message.by: message.turn}
             case GoOn() if session is not None:
@@ -168,7 +175,7 @@ class DebuggerWidget(anywidget.AnyWidget):
             return
         try:
             session.marks = msgspec.convert(change["new"], Marked)
-        except msgspec.ValidationError:
+        except (msgspec.ValidationError, GradvizError):
             self._follow_marks(session)
 
 

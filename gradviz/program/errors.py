@@ -126,7 +126,7 @@ def shorten(text: str, limit: int = 60) -> str:
     if len(text) > limit:
         half = limit // 2 - 2
         text = f"{text[:half]}...{text[-half:]} ({len(text)} characters)"
-    return text if text.isprintable() and " " not in text else repr(text)
+    return text if text and text.isprintable() and " " not in text else repr(text)
 
 
 def code(text: object) -> str:

@@ -53,8 +53,8 @@ def test_lab_copies_the_demos_and_hands_options_to_jupyterlab(
 def test_lab_refuses_a_folder_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
     finished = run("lab", "taken", cwd=tmp_path)
-    assert finished.returncode == 1
-    assert "could not copy the demos to taken" in finished.stderr
+    assert finished.returncode == 2
+    assert finished.stderr.startswith("gradviz lab: The demos cannot be copied to taken: ")
 
 
 def test_lab_without_jupyterlab_says_how_to_get_it(tmp_path: Path) -> None:
@@ -65,6 +65,6 @@ def test_lab_without_jupyterlab_says_how_to_get_it(tmp_path: Path) -> None:
         "from gradviz.cli import main; sys.exit(main(['lab']))"
     )
     finished = run_python("-c", program, cwd=tmp_path)
-    assert finished.returncode == 1
+    assert finished.returncode == 2
     assert "pip install 'gradviz[lab]'" in finished.stderr
     assert list(tmp_path.iterdir()) == []

@@ -40,6 +40,14 @@ def test_a_reader_that_has_gone_is_no_fault(tmp_path: Path) -> None:
     assert process.returncode == 141
 
 
+@pytest.mark.parametrize("away", ["2>&-", "2>/dev/full"])
+def test_a_refusal_that_nobody_can_be_told_is_its_status_alone(away: str, tmp_path: Path) -> None:
+    """Without stderr, as in a service, and where that is full; stdout may go to a file that others read."""
+    line = f'"$0" -m gradviz run nothing.json {away}'
+    finished = subprocess.run(["sh", "-c", line, sys.executable], cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE)
+    assert (finished.returncode, finished.stdout) == (2, b"")
+
+
 def test_characters_that_a_terminal_obeys_or_lacks_are_shown(tmp_path: Path) -> None:
     named = gradviz.Net("\x1b[31mred → blue")
     named.Tanh("x", "y")

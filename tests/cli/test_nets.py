@@ -185,6 +185,8 @@ def test_what_is_not_fed_or_mistyped_is_said_with_the_way_out(net: Path, command
         (["run", "net.json", "--feed", "xx=1.0"], "Did you mean x?"),
         (["run", "net.json", "--feed", "x.npz", "--fetch", "aa"], "Did you mean a?"),
         (["grad", "net.json", "--ys", "yy"], "Did you mean y?"),
+        (["run", "net.json", "--feed", "x.npz", "--fetch", ""], "The workspace has no blob ''."),
+        (["grad", "net.json", "--ys", ""], "The net has no blob '' to differentiate."),
         (["run", "net.json", "--feed", "=1"], "--feed =1: no name stands before the =."),
         (["run", "net.json", "--feed", "x="], "behind the name stands no number"),
         (["run", "net.json", "--feed", "x=none.npy"], "behind the name stands no number"),

@@ -156,7 +156,7 @@ def test_operators_may_join_until_the_backward_pass_begins_and_be_left_out():
     one.step()
     assert np.allclose(one.finish().value("x_grad"), 3 / np.cosh(0.5) ** 2)
     net.Sin("b", "more")
-    with pytest.raises(GradientError, match="was changed elsewhere, after its backward pass has begun"):
+    with pytest.raises(GradientError, match="was changed after its backward pass has begun"):
         one.step()
 
 

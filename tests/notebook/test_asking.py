@@ -173,6 +173,13 @@ def test_a_panel_that_asks_another_session_hears_that_it_is_gone(shown: Kernel) 
     assert "The session is gone" in heard["problem"]
 
 
+def test_a_panel_that_asks_a_session_that_is_not_the_active_one_any_more_hears_that(shown: Kernel) -> None:
+    panel = Panel(shown)
+    shown.run("before = session; session = debug(); display(session)")
+    (heard,) = panel.heard(panel.say({"type": "ask", "id": panel.active, "question": QUESTION}))
+    assert heard["problem"] == "Another session is the active one by now."
+
+
 def test_a_widget_whose_session_is_gone_hears_that(session: gradviz.Session) -> None:
     made = gradviz.debug(session.net, ["s"])
     widget = DebuggerWidget(made)

@@ -65,6 +65,15 @@ def test_breakpoints_set_in_a_panel_and_in_python_are_the_same(shown: Kernel) ->
     assert said == [{**mark, "watches": []}]
 
 
+def test_breakpoints_that_cannot_be_are_put_back_in_the_panel(shown: Kernel) -> None:
+    panel = Panel(shown)
+    shown.run("session.break_on('Tanh')")
+    twice = [{"id": 2, "on": "x"}, {"id": 2, "on": "a"}]
+    said = panel.heard(panel.say({"type": "marks", "id": panel.active, "breakpoints": twice, "watches": []}))
+    assert [[one["on"] for one in message["breakpoints"]] for message in said] == [["Tanh"]]
+    assert value(shown, "[one.on for one in session.breakpoints]") == ["Tanh"]
+
+
 def test_a_session_that_is_only_made_is_listed_and_takes_nothing_over_until_it_is_chosen(shown: Kernel) -> None:
     shown.run("import gc; gc.collect()")  # else it may be said at any time that sessions of other tests are gone
     panel, other = Panel(shown), Panel(shown)
@@ -86,6 +95,17 @@ def test_who_chooses_a_session_that_is_gone_is_not_left_with_another_one(shown: 
     assert (panel.heard(messages), other.heard(messages)) == ([{"type": "none"}], [])
     said = panel.heard(panel.say({"type": "choose", "id": panel.active}))
     assert [(message["type"], message["id"]) for message in said] == [("session", panel.active)]
+
+
+def test_a_panel_that_chose_a_session_that_is_gone_is_shown_the_active_one_when_that_is_displayed(
+    shown: Kernel,
+) -> None:
+    panel, other = Panel(shown), Panel(shown)
+    panel.say({"type": "choose", "id": "gone"})
+    messages = shown.run("display(session)")
+    assert [(message["type"], message["id"]) for message in panel.heard(messages)] == [("session", panel.active)]
+    assert other.heard(messages) == []
+    assert panel.heard(shown.run("display(session)")) == []
 
 
 def test_a_session_that_a_message_made_has_no_cell_in_its_label(shown: Kernel) -> None:

@@ -25,11 +25,13 @@ class Pausing:
         self._kernel = kernel
         self.panel = Panel(kernel)
         self._cell = kernel.begin(code)
+        self.heard: list[dict[str, Any]] = []
         self.messages = self.until_it_waits()
 
     def until_it_waits(self) -> list[dict[str, Any]]:
         """The messages up to the next pause."""
         messages = self._kernel.until(lambda one: self._said(one).get("waits") is True)
+        self.heard += messages
         self.session = self._said(messages[-1])["id"]
         return messages
 
@@ -48,6 +50,12 @@ class Pausing:
             if one["msg_type"] == "comm_open" and "trace" in one["content"]["data"].get("state", {})
         }
         self._kernel.tell("comm_msg", comm_id=widget, data={"method": "custom", "content": content})
+
+    @property
+    def shown(self) -> Any:
+        """The session that this widget shows now, by its id."""
+        states = [one["content"]["data"].get("state", {}) for one in self.heard if "comm_id" in one["content"]]
+        return [state["session"] for state in states if "session" in state][-1]
 
     def to_its_end(self) -> list[dict[str, Any]]:
         """All messages until the cell has ended, whatever brought them."""
@@ -105,6 +113,38 @@ def test_a_loop_shows_one_session_after_the_other_in_one_widget(kernel: Kernel) 
     assert [one for one in messages if "trace" in one["content"].get("data", {}).get("state", {})]
     cell.say_in_widget(type="go_on")
     cell.to_its_end()
+
+
+def test_a_loop_that_comes_back_to_a_session_shows_that_in_its_widget_again(kernel: Kernel) -> None:
+    code = """
+sessions = [debug(), debug()]
+for session in sessions * 2: await session.pause()
+"""
+    cell = Pausing(kernel, code)
+    for at in range(4):
+        assert cell.session == cell.shown
+        cell.say_in_widget(type="go_on")
+        messages = cell.to_its_end() if at == 3 else cell.until_it_waits()
+        assert "display_data" not in kinds(messages)
+
+
+def test_sessions_at_which_a_cell_waits_at_once_have_each_a_widget(kernel: Kernel) -> None:
+    code = """
+import asyncio
+one, other = debug(), debug()
+await asyncio.gather(one.pause(), other.pause())
+"""
+    cell = Pausing(kernel, code)
+    cell.messages += cell.until_it_waits()
+    opened = [one["content"] for one in cell.messages if one["msg_type"] == "comm_open"]
+    widgets = {
+        one["data"]["state"]["session"]: one["comm_id"] for one in opened if "trace" in one["data"].get("state", {})
+    }
+    assert len(widgets) == kinds(cell.messages).count("display_data") == 2
+    for widget in widgets.values():
+        kernel.tell("comm_msg", comm_id=widget, data={"method": "custom", "content": {"type": "go_on"}})
+    cell.to_its_end()
+    assert value(kernel, "one.wait.is_on, other.wait.is_on") == (False, False)
 
 
 def test_an_interrupt_ends_the_wait(kernel: Kernel) -> None:

@@ -111,6 +111,15 @@ def test_a_terminal_shows_one_line_that_is_gone_at_the_end():
     assert shown.split("\r")[-2].strip() == ""
 
 
+@pytest.mark.parametrize(
+    "stderr", ["None", "type('Mine', (), {'flush': str})()", "open(os.devnull); sys.stderr.close()"]
+)
+def test_where_there_is_no_stderr_or_one_that_knows_no_terminal_debug_records_all_the_same(stderr):
+    source = f"import os, sys; sys.stderr = {stderr}\n{SLOW}\nprint(len(session))"
+    finished = subprocess.run([sys.executable, "-c", source], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (finished.returncode, finished.stdout) == (0, "143\n")
+
+
 def test_a_terminal_shows_the_stages_of_a_page_one_after_the_other_in_one_line(tmp_path):
     pty = pytest.importorskip("pty")
     source = PAGE.replace("PATH", repr(str(tmp_path / "page.html")))

@@ -2,6 +2,9 @@
 
 import gc
 import weakref
+from typing import Any
+
+import pytest
 
 import gradviz
 from gradviz.debugger.document import decode
@@ -93,10 +96,22 @@ def test_a_change_in_the_front_end_keeps_the_breakpoint_that_it_changes(session:
     assert not point.enabled
 
 
+@pytest.mark.parametrize(
+    "state", [{"position": 2.5}, {"position": None}, {"marks": 3}, {"waits": True}, {"trace": "{}"}, 3]
+)
+def test_what_no_view_says_changes_nothing_and_raises_nothing(session: gradviz.Session, state: Any) -> None:
+    widget = DebuggerWidget(session)
+    before = widget.get_state(["position", "marks", "waits", "trace"])
+    widget._hear(widget, {"type": "change", "by": "a page", "turn": 1, "session": session.id, "state": state}, [])
+    assert widget.get_state(["position", "marks", "waits", "trace"]) == before
+    assert session.position == 0
+
+
 def test_marks_that_are_none_are_put_back(session: gradviz.Session) -> None:
     session.break_on("FC")
     widget = DebuggerWidget(session)
     known = widget.marks
-    widget.set_state({"marks": {"breakpoints": [{"id": 0}]}})
-    assert len(session.breakpoints) == 1
-    assert widget.marks == known
+    for entries in ([{"id": 0}], [{"id": 2, "on": "x"}, {"id": 2, "on": "a"}]):
+        widget.set_state({"marks": {"breakpoints": entries}})
+        assert [one.on for one in session.breakpoints] == ["FC"]
+        assert widget.marks == known

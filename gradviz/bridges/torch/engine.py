@@ -124,13 +124,8 @@ class Pass:
         self._returned = returned(self.graph, there)
         tensors = with_hooks(there)
         self._tensors = list(map(ref, tensors))
-<<<<<<< HEAD
-        self._hooks = hooks_on([*tensors, *self.graph.leaves.values()])
-        self._models: Sequence[ref[Module]] = ()
-        self._inputs = inputs
-=======
         self._hooks = hooks_on([*tensors, *self.graph.leaves.values()], self.graph)
->>>>>>> hunti
+        self._models: Sequence[ref[Module]] = ()
         self._create_graph = create_graph
         self._write = write
         self._seeds = [

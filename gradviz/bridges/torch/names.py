@@ -13,11 +13,7 @@ from torch.autograd.graph import Node
 from ...program.code_line import line_at
 from .capture import Module, capture, dotted, whole
 from .flow import variables_of
-<<<<<<< HEAD
-from .graph import Graph, Output, Tensor, hooks_of, maker_of, output_of, type_of
-=======
-from .graph import Graph, Output, Tensor, hooks_of, type_of
->>>>>>> hunti
+from .graph import Graph, Output, Tensor, hooks_of, maker_of, type_of
 from .origins import Origin
 from .raised import inner
 

@@ -1,6 +1,7 @@
 """The trace document: its schema, what makes it hold together, and how it is written and read as JSON."""
 
 from .bounds import LONGEST_SOURCE, MERGED_ROWS, MOST_SOURCES, PREVIEW_COLUMNS, PREVIEW_ROWS, TraceError
+from .check import fault_of_marks
 from .codec import as_rows, decode, decode_with_events, described, encode, rows_and_columns
 from .packed import MOST_EVENTS, RanColumns, encode_packed
 from .parts import (
@@ -43,5 +44,5 @@ __all__ = [
     "How", "Kind", "Ledger", "Line", "Marked", "Merge", "MergedRow", "Narration", "NodeGroup", "Number", "Obstacle",
     "Part", "Pool", "RanColumns", "Revision", "Role", "Schedule", "Source", "Subnet", "Trace", "TraceError",
     "TraceEvent", "Value", "Wait", "Workspaces", "all_lines", "as_rows", "decode", "decode_with_events", "described",
-    "encode", "encode_packed", "filled", "json_safe", "number", "rows_and_columns",
+    "encode", "encode_packed", "fault_of_marks", "filled", "json_safe", "number", "rows_and_columns",
 ]  # fmt: skip

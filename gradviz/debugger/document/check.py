@@ -22,6 +22,7 @@ from ...program.errors import shorten
 from .bounds import (
     BLOB_VERSION,
     LARGEST,
+    LONGEST_MARK,
     MAX_DEPTH,
     MOST,
     MOST_MARKS,
@@ -31,7 +32,7 @@ from .bounds import (
     too_deep,
     wrong,
 )
-from .parts import Graph, Line, Subnet, Value
+from .parts import Graph, Line, Marked, Subnet, Value
 from .schema import PLACE, Trace
 
 _NET = re.compile(r"s[0-9]{1,9}")
@@ -53,11 +54,26 @@ def check(trace: Trace) -> None:
         for key, value in values.items():
             _check_value(name, key, value)
     _check_schedule(trace)
-    if len({entry.id for entry in trace.breakpoints}) < len(trace.breakpoints):
-        wrong("breakpoints", "two of them have the same number")
-    if len(trace.breakpoints) + len(trace.watches) > MOST_MARKS:
-        wrong("breakpoints", f"with the watches they are more than {MOST_MARKS}")
+    if (fault := fault_of_marks(trace)) is not None:
+        wrong(*fault)
     _check_graph(trace.graph, {"", *(net.id for net in trace.subnets)})
+
+
+def fault_of_marks(marked: Trace | Marked) -> tuple[str, str] | None:
+    """Where breakpoints and watches cannot be kept as they are, and why; None: they can."""
+    if len({entry.id for entry in marked.breakpoints}) < len(marked.breakpoints):
+        return "breakpoints", "two of them have the same number"
+    if len(marked.breakpoints) + len(marked.watches) > MOST_MARKS:
+        return "breakpoints", f"with the watches they are more than {MOST_MARKS}"
+    texts = [(f"watches[{at}]", watch) for at, watch in enumerate(marked.watches)]
+    for at, entry in enumerate(marked.breakpoints):
+        texts += [(f"breakpoints[{at}].on", entry.on), (f"breakpoints[{at}].log", entry.log or "")]
+    for where, text in texts:
+        if len(text) > LONGEST_MARK:
+            return where, f"its length is {len(text)}, more than {LONGEST_MARK}"
+        if any("\ud800" <= character <= "\udfff" for character in text):
+            return where, "it holds half a character, which no file can"
+    return None
 
 
 def check_outline(trace: Trace) -> None:

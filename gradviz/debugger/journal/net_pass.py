@@ -107,7 +107,7 @@ class NetPass:
     @property
     def next(self) -> str | None:
         """The operator that is next, as ``#3 Tanh``; None: the pass is over."""
-        with suppress(GradientError):  # the net was changed elsewhere: who lets it go on hears so
+        with suppress(GradientError):  # the net was changed: who lets it go on hears so
             self._look_for_more()
         if self._is_over:
             return None
@@ -120,7 +120,7 @@ class NetPass:
 
     @property
     def left(self) -> int:
-        """As of `ChangeablePass`; raises GradientError, ``not_live``: the net was changed elsewhere."""
+        """As of `ChangeablePass`; raises GradientError, ``not_live``: the net was changed, too late."""
         self._look_for_more()
         return len(self._ops) - self._joined
 
@@ -246,7 +246,7 @@ class NetPass:
         more = self._net.ops[settled:]
         if self._net.ops[:settled] != self._net_ops[:settled] or self._steps is not None:
             when = "after its backward pass has begun" if self._steps is not None else "in what has run"
-            raise _not_live(f"The net {self._net.name} was changed elsewhere, {when}.", "Begin anew: live(net, ys).")
+            raise _not_live(f"The net {self._net.name} was changed {when}.", "Begin anew: live(net, ys).")
         _check_nested(more, self._joined)
         self._net_ops[settled:] = more
         self._ops[self._joined :] = more

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
+from operator import index
 from typing import Any, TypeVar, cast
 
 from ...program import GradvizError
 from ...program.errors import meant, shorten
 from ...runtime.watched import uncollected
-from ..document import TraceError
+from ..document import Marked, TraceError, fault_of_marks
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -62,6 +63,24 @@ def unknown(what: str, word: object, candidates: Iterable[str], ways_out: Sequen
         blobs=[text],
         ways_out=[*offered, *ways_out],
     )
+
+
+def position_of(name: str, value: Any, wanted: str = "a position, as an integer") -> int:
+    """A position that an argument is, of numpy's integers too; raises CursorError ``bad_argument``."""
+    try:
+        return int(index(value))
+    except TypeError:
+        raise bad_argument(name, value, wanted) from None
+
+
+def check_marks(marks: Marked) -> None:
+    """Raise CursorError ``bad_argument`` where no document can have these breakpoints and watches."""
+    if (fault := fault_of_marks(marks)) is not None:
+        raise CursorError(
+            f"This cannot be marked: {': '.join(fault)}.",
+            kind="bad_argument",
+            ways_out=["Take some away first: session.breakpoints.clear(), session.watches.clear(); or write less."],
+        )
 
 
 def bad_argument(name: str, value: object, wanted: str) -> CursorError:

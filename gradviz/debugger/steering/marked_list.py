@@ -29,6 +29,7 @@ class MarkedList(Sequence[M], Generic[M, E]):
     Args:
         finder: gives what reads the texts of marks; it takes a while to build, which a list without marks saves.
         changed: is called after each change.
+        check: raises where these entries cannot be all that the list has.
     """
 
     CAPTION: ClassVar[str]
@@ -36,9 +37,16 @@ class MarkedList(Sequence[M], Generic[M, E]):
     EMPTY: ClassVar[str]
     """What is said where there are none."""
 
-    def __init__(self, finder: Callable[[], Finder], changed: Callable[[], None], entries: Iterable[E] = ()) -> None:
+    def __init__(
+        self,
+        finder: Callable[[], Finder],
+        changed: Callable[[], None],
+        check: Callable[[list[E]], None],
+        entries: Iterable[E] = (),
+    ) -> None:
         self._finder = finder
         self.changed = changed
+        self._check = check
         self._list = [self.new_mark(entry) for entry in entries]
 
     @abstractmethod
@@ -67,6 +75,7 @@ class MarkedList(Sequence[M], Generic[M, E]):
 
     def append(self, mark: M) -> M:
         """Add a mark, which is given back."""
+        self._check([*self.entries, mark.entry])  # type: ignore[list-item]
         self._list.append(mark)
         self.changed()
         return mark

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -28,6 +28,7 @@ TARGETS = (
 )
 _OPERATOR = re.compile(r"#[0-9]+")
 _VERSION = re.compile(r"[^:]+@[0-9]+")
+_NAMES_IN = re.compile(r"[\w/.:@]+")
 
 
 class Occurrences:
@@ -166,7 +167,7 @@ class Finder:
         if target is None and _OPERATOR.fullmatch(word):
             raise self._unknown(text, text.index(word), word)
         start = 0 if head is None or target is None else head.end()
-        condition = truth(text, self._checked(text, parse(text, start)))
+        condition = truth(text, self._checked(text, self._parsed(text, start)))
         return self._where(text, condition, None if target is None else target.positions)
 
     def _where(self, text: str, condition: Node, targets: Sequence[int] | None = None) -> Occurrences:
@@ -186,16 +187,30 @@ class Finder:
 
     def inside(self, text: str, start: int, end: int) -> Node:
         """The expression, of any type, between two characters of a text."""
-        return self._checked(text, parse(text[:end], start))
+        return self._checked(text, self._parsed(text[:end], start))
 
     def watched(self, text: str) -> Node:
-        """What a watch shows: about blobs alone, so every word that names a blob of the recording is that blob."""
-        node = self._checked(text, parse(text, is_blob=self.rows.has_blob))
+        """What a watch shows: about blobs alone, so what names a blob of the recording is that blob, word or text."""
+        blob = text.strip()
+        if "`" not in blob and self.rows.has_blob(blob):
+            return parse(f"`{blob}`")
+        node = self._checked(text, self._parsed(text, is_blob=self.rows.has_blob))
         for field in mentioned(node):
             if field.blob is None:
                 problem = f"a watch is about blobs, and {field} is about an event"
                 raise ConditionError(text, field.at, problem, ways_out=["Name a blob: norm(h), x@1."])
         return node
+
+    def _parsed(self, text: str, start: int = 0, **options: Any) -> Node:
+        try:
+            return parse(text, start, **options)
+        except ConditionError as error:
+            # The language takes what stands in names as 0.weight for its own signs.
+            words = [word.strip("./:") for word in _NAMES_IN.findall(text[start:])]
+            parts = [word.rsplit(".", count)[0] for word in words for count in range(word.count(".") + 1)]
+            if odd := next((one for one in parts if not one.isidentifier() and self.rows.has_blob(one)), None):
+                error.ways_out = (f"Write the name {odd} between backticks: norm(`{odd}`).", *error.ways_out)
+            raise
 
     def _checked(self, text: str, node: Node) -> Node:
         for field in mentioned(node):

@@ -20,7 +20,7 @@ from ..journal import Progress, Recording, Timeline, codes_of
 from ..telling import DocumentValues, MeasuredValues, Story, Subjects, document
 from .breakpoints import Breakpoint, Breakpoints
 from .conditions import ConditionError
-from .faults import CursorError, bad_argument, consistent
+from .faults import CursorError, bad_argument, check_marks, consistent, position_of
 from .marked_list import table
 from .occurrences import Finder
 from .places import Places, after, before, other_clock
@@ -126,8 +126,12 @@ class Placed:
         return SavedEvents(self._trace, self._detail_events)
 
     def move_to(self, position: int) -> Event | None:
-        """Move to `position`, or the end nearest to it, and tell the observers."""
-        position = min(max(position, 0), len(self))
+        """Move to `position`, or the end nearest to it, and tell the observers.
+
+        Raises:
+            CursorError: ``bad_argument``: it is no integer.
+        """
+        position = min(max(position_of("position", position), 0), len(self))
         if position != self._position:
             self._position = position
             for observer in tuple(self._observers):
@@ -201,12 +205,23 @@ class Marks(Placed):
     @cached_property
     def breakpoints(self) -> Breakpoints:
         """The breakpoints, in the order in which they were set."""
-        return Breakpoints(lambda: self._finder, self._changed, self._saved_marks.breakpoints)
+        return Breakpoints(
+            lambda: self._finder,
+            self._changed,
+            lambda entries: check_marks(Marked(breakpoints=entries, watches=self.marks.watches)),
+            self._saved_marks.breakpoints,
+        )
 
     @cached_property
     def watches(self) -> Watches:
         """What is watched, in the order in which it was asked for."""
-        return Watches(lambda: self._finder, self._changed, self._saved_marks.watches, lambda: self._position)
+        return Watches(
+            lambda: self._finder,
+            self._changed,
+            lambda entries: check_marks(Marked(breakpoints=self.marks.breakpoints, watches=entries)),
+            self._saved_marks.watches,
+            lambda: self._position,
+        )
 
     @property
     def _saved_marks(self) -> Marked:
@@ -216,13 +231,18 @@ class Marks(Placed):
 
     @property
     def marks(self) -> Marked:
-        """All breakpoints and watches as a document has them; may be set."""
+        """All breakpoints and watches as a document has them; may be set.
+
+        Raises:
+            CursorError: ``bad_argument``: no document can have them. Those that there are stay.
+        """
         if self.__dict__.keys().isdisjoint(("breakpoints", "watches")):
             return self._saved_marks  # nobody has looked at them
         return Marked(breakpoints=self.breakpoints.entries, watches=self.watches.entries)
 
     @marks.setter
     def marks(self, marks: Marked) -> None:
+        check_marks(marks)
         self.breakpoints.entries = marks.breakpoints
         self.watches.entries = marks.watches
 
@@ -267,6 +287,8 @@ class Marks(Placed):
 
     def watch(self, on: str) -> Watch:
         """Watch an expression about blobs: a version (``"x@1"``), a blob (``"x"``), ``"norm(x)"``, ``"h.max / 2"``.
+
+        In an expression a name as 0.weight stands between backticks: ``"norm(`0.weight`)"``.
 
         Raises:
             ConditionError: it is malformed; the error shows where.
@@ -322,7 +344,7 @@ class Marks(Placed):
                 nets are found by their names there.
 
         Raises:
-            CursorError: ``not_found``; the position stays. ConditionError: a condition is malformed.
+            CursorError: ``not_found``, ``bad_argument``; the position stays. ConditionError: a condition is malformed.
         """
         return self._run_to(target, is_back=False)
 
@@ -360,7 +382,8 @@ class Marks(Placed):
 
     @consistent
     def _run_to(self, target: str | int, *, is_back: bool) -> Event | None:
-        if isinstance(target, int):
+        if not isinstance(target, str):
+            target = position_of("target", target, "what it is called, as text, or a position, as an integer")
             if not 0 <= target <= len(self):
                 ways_out = [f"Positions go from 0 to {len(self)}."]
                 raise CursorError(f"There is no position {target}.", kind="not_found", ways_out=ways_out)

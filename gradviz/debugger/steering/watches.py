@@ -146,11 +146,12 @@ class Watches(MarkedList[Watch, str]):
         self,
         finder: Callable[[], Finder],
         changed: Callable[[], None],
+        check: Callable[[list[str]], None],
         entries: Iterable[str],
         position: Callable[[], int],
     ) -> None:
         self.position = position
-        super().__init__(finder, changed, entries)
+        super().__init__(finder, changed, check, entries)
 
     def add(self, on: str) -> Watch:
         """Watch an expression; one that is watched already is given again.

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import gradviz
-from gradviz import Net, Workspace, debug
+from gradviz import Net, Workspace, debug, load
 from gradviz.debugger import ConditionError, CursorError
-from gradviz.debugger.document import TraceError, decode, encode
+from gradviz.debugger.document import BreakpointEntry, Marked, TraceError, decode, encode
+from gradviz.debugger.document.bounds import MOST_MARKS
 from tests.debugger.conftest import skip_net
 from tests.debugger.loops import fed, gated
 
@@ -332,6 +333,42 @@ def test_in_loops_the_iteration_and_the_run_count():
     names = session.break_on("'loop_net[1]' in path and kind == 'Ran'").hits
     assert names
     assert all("[1]" in session.events[hit - 1].path[0] for hit in names)
+
+
+ENTRY = BreakpointEntry(id=1, on="FC")
+
+
+@pytest.mark.parametrize(
+    ("marks", "why"),
+    [
+        (Marked(breakpoints=[ENTRY, ENTRY]), "two of them have the same number"),
+        (Marked(breakpoints=[ENTRY], watches=["x"] * MOST_MARKS), "more than 1000"),
+        (Marked(breakpoints=[BreakpointEntry(id=1, on="FC", log="a" * 1001)]), "its length is 1001, more than 1000"),
+        (Marked(watches=["\ud800"]), "half a character"),
+    ],
+)
+def test_what_no_document_can_have_is_not_marked(session, marks, why):
+    session.break_on("Relu")
+    before = session.marks
+    with pytest.raises(CursorError, match=why) as caught:
+        session.marks = marks
+    assert caught.value.kind == "bad_argument"
+    assert session.marks == before
+
+
+def test_a_session_can_be_saved_whatever_was_marked(session, tmp_path):
+    with pytest.raises(CursorError, match="more than 1000"):
+        session.break_on("FC", log="a" * 1001)
+    for number in range(MOST_MARKS // 2):
+        session.break_on("FC", ignore=number)
+        session.watch(f"norm(x) + {number}")
+    for mark in (session.break_on, session.watch):
+        with pytest.raises(CursorError, match="with the watches they are more than 1000"):
+            mark("x")
+    session.save(tmp_path / "marked.gradviz.json")
+    assert load(tmp_path / "marked.gradviz.json").marks == session.marks
+    session.marks = Marked(watches=[f"norm(x) + {number}" for number in range(MOST_MARKS)])
+    assert len(session.watches) == MOST_MARKS
 
 
 def test_a_define_by_run_pass_has_breakpoints_too():

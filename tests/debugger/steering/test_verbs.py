@@ -1,5 +1,6 @@
 """Moving through nested nets: into and out of them, over them, back, and to an iteration."""
 
+import numpy as np
 import pytest
 
 from gradviz import debug, load
@@ -209,3 +210,21 @@ def test_verbs_need_events_and_no_document():
         verb()
         assert len(session.path) < 4
     assert "_trace" not in vars(session)
+
+
+@pytest.mark.parametrize("position", [1.5, None, [], b"x", {}])
+def test_what_is_no_position_moves_nothing(session, position):
+    session.step()
+    for verb in (session.run_to, session.run_back_to, session.move_to):
+        with pytest.raises(CursorError, match="as an integer") as caught:
+            verb(position)
+        assert caught.value.kind == "bad_argument"
+    assert session.position == 1
+
+
+def test_integers_of_numpy_are_positions(session):
+    for verb in (session.run_to, session.run_back_to, session.move_to):
+        verb(np.int64(3))
+        assert type(session.position) is int
+        assert session.position == 3
+        session.restart()

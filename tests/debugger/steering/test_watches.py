@@ -86,6 +86,32 @@ def test_in_a_loop_the_history_has_each_iteration():
     assert known[:5] == pytest.approx([np.linalg.norm(state) for state in states(4)], rel=1e-5)
 
 
+@pytest.fixture
+def dotted():
+    """A recording whose blobs are called as parameters of PyTorch are."""
+    net, ws = Net("dotted"), Workspace()
+    net.Mul(["0.weight", "a-b"], "s/1.h")
+    ws.feed("0.weight", np.array([3.0, 4.0]))
+    ws.feed("a-b", np.array([1.0, 2.0]))
+    made = debug(net, ["s/1.h"], workspace=ws)
+    made.finish()
+    return made
+
+
+@pytest.mark.parametrize("on", ["0.weight", "a-b", "s/1.h", "0.weight_grad", "0.weight_grad@0", " 0.weight "])
+def test_the_name_of_a_blob_alone_is_that_blob_whatever_is_in_it(dotted, on):
+    assert dotted.watch(on).value == norm(dotted, on.strip())
+
+
+@pytest.mark.parametrize("on", ["norm(0.weight) > 1", "0.weight.norm > 1", "1 < norm(0.weight)"])
+def test_in_an_expression_the_way_to_write_such_a_name_is_told(dotted, on):
+    for ask in (dotted.watch, dotted.break_on):
+        with pytest.raises(ConditionError) as caught:
+            ask(on)
+        assert caught.value.ways_out[0] == "Write the name 0.weight between backticks: norm(`0.weight`)."
+    assert dotted.watch("norm(`0.weight`)").value == 5
+
+
 @pytest.mark.parametrize("on", ["kind", "step", "norm", "nowhere", "h +", ""])
 def test_what_says_nothing_about_blobs_is_refused(session, on):
     with pytest.raises(ConditionError):

@@ -150,7 +150,7 @@ def test_what_an_operator_lacks_that_the_net_had_before_can_be_corrected(data: T
     assert data.value("other_live.left") == 0
 
 
-@pytest.mark.parametrize(("line", "words"), [("1 / 0", "ZeroDivisionError"), ("None", "changed elsewhere")])
+@pytest.mark.parametrize(("line", "words"), [("1 / 0", "ZeroDivisionError"), ("None", "was changed in what has run")])
 def test_operators_that_a_refused_cell_takes_out_are_put_back(data: Terminal, line: str, words: str) -> None:
     data.run(LAYER)
     assert words in data.run("%%gradviz --net mlp", "net.ops.pop()", line).problem

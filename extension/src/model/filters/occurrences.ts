@@ -193,6 +193,8 @@ function named(trace: Trace, word: string): Occurrences | null {
 /** What a watch shows: about blobs alone, so every word that names a blob of the recording is that blob. */
 export function parseWatch(trace: Trace, text: string): Node {
   const { names } = rowsOf(trace);
+  const blob = text.trim();
+  if (!blob.includes("`") && names.has(blob)) return parse(`\`${blob}\``);
   const node = parse(text, 0, (name) => names.has(name));
   refuseUnknown(trace, text, node, trace.part ? "this part of the recording" : "the recording");
   const wrong = mentioned(node).find(({ thing }) => blobOf(thing) === null);

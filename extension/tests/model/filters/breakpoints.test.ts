@@ -129,6 +129,11 @@ test("lines take breakpoints and give them back", () => {
   assert.equal(passed && toggledAt(passed, []), null);
 });
 
+test("the name of a blob alone is that blob whatever is in it", () => {
+  const dotted = JSON.parse(JSON.stringify(trace).replaceAll('"h"', '"0.h"').replaceAll('"h@0"', '"0.h@0"')) as Trace;
+  for (const on of ["0.h", "0.h@0", " 0.h "]) assert.equal(watched(dotted, on).at(end), 2.275, on);
+});
+
 test("watches show what is computed by now, and its history", () => {
   const ran = trace.forward[0]?.ran ?? 0;
   const { at, history, text } = watched(trace, "norm(h)");

@@ -71,7 +71,7 @@ def explain(error: BaseException | None = None) -> Diagnosis:
     with DISABLED():
         findings = findings_of(error)
     if findings is None:
-        message = f"{type(error).__name__}: {message_of(error)}".strip().removesuffix(".")
+        message = f"{type(error).__name__}: {message_of(error)}".strip().rstrip(".:")
         return Diagnosis.of((), f"This error is not about gradients. {message}.")
     return Diagnosis.of(findings, "")
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
+from ....eager import Variable
+from ....program import NetDef
 from ....program.code_line import CodeLine
 from ....program.errors import code, count_of
 from ..flow import LEAVES, Step, look_up
@@ -146,7 +148,17 @@ def _all_frozen(case: Case) -> Finding:
 
 
 def no_tensor(case: Case, loss: object) -> Iterator[Finding]:
-    """A loss that is a number or an array."""
+    """A loss that is a number or an array, or one of gradviz itself."""
+    if isinstance(loss, Variable | NetDef):
+        yield Finding(
+            "no_tensor",
+            f"The loss is no tensor of PyTorch but a {type(loss).__name__} of gradviz, and diagnose is for PyTorch.",
+            (),
+            ways_out=(
+                "gradviz.debug records its backward pass, and the session is asked: why_none, provenance, check.",
+            ),
+        )
+        return
     step = _exit(case)
     line = case.line(step)
     by = f" by {called_by(step)}{in_line(line)}" if step is not None else ""

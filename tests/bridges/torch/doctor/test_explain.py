@@ -82,6 +82,10 @@ def test_other_errors_are_said_to_be_others(program):
     assert str(error) in str(found)
 
 
+def test_an_error_without_words_is_named():
+    assert str(gradviz.explain(KeyboardInterrupt())) == "This error is not about gradients. KeyboardInterrupt."
+
+
 def test_the_last_error_is_taken(monkeypatch):
     monkeypatch.setattr(sys, "last_value", raised("twice"), raising=False)
     assert gradviz.explain().findings[0].kind == "freed"

@@ -441,3 +441,11 @@ def test_after_a_pass_all_that_may_have_made_a_nan_is_told():
     at = f"(test_faults.py:{found.line.number})"
     assert found.line.text.startswith("loss = ")
     assert f"most likely `std` {at} or `div` {at} makes NaN or Inf." in found.sentence
+
+
+def test_what_gradviz_differentiates_itself_is_not_said_to_have_no_history():
+    for loss in (gradviz.Variable(1.0) * 2.0, gradviz.Net("n")):
+        (found,) = gradviz.diagnose(loss).findings
+        assert found.kind == "no_tensor"
+        assert f"a {type(loss).__name__} of gradviz" in found.sentence
+        assert "gradviz.debug records its backward pass" in found.ways_out[0]
