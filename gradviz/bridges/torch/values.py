@@ -11,7 +11,7 @@ from torch.autograd.graph import Node
 
 from ...operators.registry import Array
 from ...program.net_halves import Key
-from .graph import Graph, Output, Tensor, maker_of, output_of, rows_of, version_of
+from .graph import Graph, Output, Tensor, maker_of, output_of, rows_of, unwrapped, version_of
 from .watch import Keep, RecordedTensor, reference
 
 Part = Callable[[Tensor], Tensor]
@@ -40,9 +40,12 @@ RETURNED = "gradviz: returned"
 
 
 def keep_returned(tensors: Iterable[Tensor]) -> None:
-    """Keep what an operator has returned, without its graph, as long as its node is there."""
+    """Keep what an operator has returned, without its graph, as long as its node is there.
+
+    What function transforms have wrapped is theirs alone, and is not kept.
+    """
     for one in tensors:
-        if (node := maker_of(one)) is not None:
+        if (node := maker_of(one)) is not None and unwrapped(one) is one:
             _kept(node).setdefault(one.output_nr, reference(one.detach()))
 
 

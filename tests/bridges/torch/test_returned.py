@@ -12,17 +12,21 @@ from torch.nn.modules.module import register_module_forward_hook
 import gradviz
 from gradviz.bridges.torch.capture import REMEMBERED
 from gradviz.bridges.torch.engine import record
+from gradviz.bridges.torch.graph import unwrapped
 from gradviz.bridges.torch.values import RETURNED
 from tests.bridges.torch.models import MODELS
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    "name", sorted(MODELS.keys() - {"second derivatives"})
+)  # whose modules run inside of transforms
 def test_a_capture_that_keeps_has_all_that_modules_returned_to_the_bit(name):
     torch.manual_seed(7)
     seen = []
 
     def look(module, given, returned):
-        if isinstance(returned, torch.Tensor) and returned.grad_fn is not None:
+        is_whole = isinstance(returned, torch.Tensor) and unwrapped(returned) is returned
+        if is_whole and returned.grad_fn is not None:
             seen.append((returned, returned._version, returned.detach().clone()))
 
     hook = register_module_forward_hook(look)

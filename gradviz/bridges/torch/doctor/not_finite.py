@@ -404,8 +404,8 @@ def _before(case: Case, node: Node, result: Tensor, results: dict[Output, Tensor
         for before, slot in stack.pop().next_functions:
             if before is None or before in case.graph.leaves or before in candidates:
                 continue
-            known = results.get(Output(before, slot))
-            if known is not None and (is_nan or not is_not_finite(known)):
+            found = results.get(Output(before, slot))
+            if found is not None and (is_nan or not is_not_finite(found)):
                 continue
             candidates.append(before)
             stack.append(before)
