@@ -23,6 +23,7 @@ from ..journal import NetText, Statement, Writing
 from ..steering import FEED, CursorError, unknown
 from .recorded import Recorded
 
+AGAIN = "Record it again with gradviz.debug."
 STOPPED = "finish() moves to what stopped it and says why."
 FORMS = "A blob is asked for by its name (x), a version (x@1), or one of them in a run (2.loop_net[3]/0.net:x)."
 
@@ -211,9 +212,11 @@ class NetView:
         if obstacle is not None:
             reason, ways_out = f"nothing was run. {obstacle.message}", list(obstacle.ways_out)
         elif self.recorded.is_saved and self.value(blob) is not None:
-            reason, ways_out = "a saved trace keeps statistics, no arrays.", ["Record it again with gradviz.debug."]
+            reason, ways_out = "a saved trace keeps statistics, no arrays.", [AGAIN]
         elif absent is not None:
             reason, ways_out = f"{absent[0]}.", [absent[1]]
+        elif blob.statement is not None and self.ran_at(blob.statement) is not None:
+            reason, ways_out = "its operator ran, and what it made was not kept.", [AGAIN]
         elif isinstance(self.recorded.events[-1], Failed):
             reason, ways_out = "it stopped before that was computed.", [STOPPED]
         message = f"There is no value of {shorten(named)}: {reason}"

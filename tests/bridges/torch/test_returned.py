@@ -60,6 +60,16 @@ def test_what_was_not_kept_says_how_to_keep_it_and_is_there_if_that_is_done():
         assert np.array_equal(session.value("add"), model(x).detach() + 1)
 
 
+def test_a_file_says_too_that_what_was_computed_was_not_kept(tmp_path):
+    model, x = layers()
+    gradviz.debug(model(x).sum()).save(tmp_path / "layers.gradviz.json")
+    read = gradviz.load(tmp_path / "layers.gradviz.json")
+    with pytest.raises(gradviz.GradvizError, match="its operator ran, and what it made was not kept"):
+        read.value("addmm")
+    with pytest.raises(gradviz.GradvizError, match="a saved trace keeps statistics"):
+        read.value("relu")
+
+
 def test_what_a_variable_holds_needs_no_capture_unless_it_was_written_into():
     model, x = layers()
     h = model[0](x)
