@@ -123,9 +123,10 @@ class NetCells:
             outcome = "What has not run is taken out of the net"
             if ran <= len(before):
                 outcome = "The net is as it was before the cell"
-            anew = f'Or begin anew: write net = gradviz.Net("{name}") first.'
+            anew = f'write net = gradviz.Net("{name}") first.'
             if isinstance(error, GradvizError):
-                error.ways_out = (*error.ways_out, f"{outcome}: correct it, and run it again.", anew)
+                again = *error.ways_out, f"{outcome}: correct it, and run it again.", f"Or begin anew: {anew}"
+                error.ways_out = (f"Begin anew: {anew}",) if error.kind == "not_live" else again
             raise
         finally:
             if len(live.session) > since:

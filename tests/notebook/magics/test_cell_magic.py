@@ -192,7 +192,8 @@ def test_no_operator_joins_once_the_backward_pass_has_begun(data: Terminal) -> N
     data.run("%%gradviz --net mlp --ys a", "# back")
     refused = data.run("%%gradviz --net mlp", 'net.Relu("a", "r")').problem
     assert "after its backward pass has begun" in refused
-    assert 'net = gradviz.Net("mlp")' in refused
+    assert 'Begin anew: write net = gradviz.Net("mlp") first' in refused
+    assert "correct it" not in refused
     assert not data.run("%continue").problem
     assert data.value("mlp_live.next") is None
 
