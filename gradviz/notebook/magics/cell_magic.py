@@ -116,7 +116,7 @@ class CellMagic:
         """What a cell gives, run as the user's code."""
         torch = bridge_in_use("torch", is_wanted="torch" in cell)
         shell, source = self._shell, f"#\n{cell}"  # instead of the line of the magic: lines keep their numbers
-        with nullcontext() if torch is None else torch.capture():
+        with nullcontext() if torch is None else torch.capture(keep=True):
             ran = shell.run_cell(source)
         # Releases of IPython that count a cell before they run it take what runs inside of it for the next one.
         number = len(shell.history_manager.input_hist_parsed) - 1

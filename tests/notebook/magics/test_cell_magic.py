@@ -240,6 +240,17 @@ def test_of_pytorch_the_backward_pass_is_recorded_with_names_of_modules_and_vari
     assert terminal.value("model.weight.grad") is None
 
 
+def test_of_pytorch_all_that_its_calls_return_is_kept(terminal: Terminal) -> None:
+    terminal.run(
+        "%%gradviz",
+        "import torch",
+        "model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU())",
+        "loss = model(torch.ones(1, 3)).sum()",
+    )
+    shown = terminal.run("%value 0").text
+    assert all(f"{number:.4g}" in shown for number in terminal.value("model[0](torch.ones(1, 3)).tolist()[0]"))
+
+
 def test_an_error_of_pytorch_is_explained_behind_its_traceback(terminal: Terminal) -> None:
     failed = terminal.run(
         "%%gradviz",
