@@ -34,6 +34,15 @@ COVERED = (
 """The leaves that lie over something else."""
 
 
+BOTTOM = "mark => mark.querySelector('rect').getBoundingClientRect().bottom"
+
+CAPITALS = """words => {
+  const { top, height } = words.getBoundingClientRect();
+  return top + 0.2 * height;
+}"""
+"""Where the capitals of a title begin: above them its font has room for accents."""
+
+
 def shrunken() -> Built:
     """Seven operators that each make the gradient smaller, and a branch that no gradient comes back from."""
     net = gradviz.Net("shrunken")
@@ -142,6 +151,16 @@ def test_nan_and_cut_operators_are_marked_in_words(host: Host) -> None:
     marks = view.graph.locator(".gv-odd")
     expect(marks.filter(has_text="NaN").locator("title")).to_have_text("1 NaN in x_grad@0")
     expect(view.narration).to_contain_text("x_grad@0 is 3 float64; 1 NaN")
+
+
+@on_a_page
+def test_a_mark_lies_over_no_word_of_its_operator(host: Host) -> None:
+    view = at_the_end(host, infinite_slope)
+    marks = view.graph.locator(".gv-odd").all()
+    assert marks
+    for mark in marks:
+        words = mark.locator("xpath=..").locator(":scope > text").first
+        assert ask(mark, BOTTOM) < ask(words, CAPITALS)
 
 
 @on_a_page

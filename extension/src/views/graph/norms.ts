@@ -153,14 +153,14 @@ const cutsOf = memoized((trace) => {
   return cuts;
 });
 
-/** The mark of something odd, at the left upper corner of a node. */
+/** The mark of something odd, on the left upper corner of a node, above its title. */
 export function oddMark(node: SVGElement, { sign, words }: Odd): SVGElement {
   const { x, y } = outlineOf(node) ?? { x: 0, y: 0 };
   const width = 10 + 8 * sign.length;
   return svgElement(
     "g", { class: "gv-odd" },
     svgElement("title", {}, words),
-    svgElement("rect", { x: x - 6, y: y - 9, width, height: 17, rx: 8 }),
-    svgElement("text", { x: x - 6 + width / 2, y: y + 4, "text-anchor": "middle", "font-size": 11.5 }, sign),
+    svgElement("rect", { x: x - 6, y: y - 13, width, height: 17, rx: 8 }),
+    svgElement("text", { x: x - 6 + width / 2, y, "text-anchor": "middle", "font-size": 11.5 }, sign),
   );
 }
