@@ -47,6 +47,9 @@ export function wiresBetween(tails: Iterable<Line>, heads: Iterable<Line>, isBac
   return [...wires.values()];
 }
 
+/** The workspaces that a loop leaves for its gradient are no value of the program. */
+const isStack = (trace: Trace, blob: string): boolean => (trace.values[blob]?.stack ?? null) !== null;
+
 /** What the forward operators of the outermost net read from around it, and what they write for nobody in it. */
 export function looseWires(trace: Trace): Wire[] {
   const written = new Set(trace.forward.flatMap(({ outputs }) => outputs));
@@ -54,7 +57,7 @@ export function looseWires(trace: Trace): Wire[] {
   const loose = (blob: string, from: string | null, to: string[]): Wire => ({ blob, subnet: null, from, to, isBackward: false });
   return trace.forward.flatMap((line) => [
     ...[...new Set(line.inputs)].filter((blob) => !written.has(blob)).map((blob) => loose(blob, null, [line.id])),
-    ...line.outputs.filter((blob) => !read.has(blob)).map((blob) => loose(blob, line.id, [])),
+    ...line.outputs.filter((blob) => !read.has(blob) && !isStack(trace, blob)).map((blob) => loose(blob, line.id, [])),
   ]);
 }
 

@@ -66,7 +66,7 @@ export function edgeLabels(trace: Trace, byId: Map<string, SVGElement>, extent: 
     const [tails, heads] = ["from", "to"].map((word) => linesAt(trace, classValue(edge, word), isBackward));
     const wires = wiresBetween(tails ?? [], heads ?? [], isBackward);
     if (wires.length === 0) continue;
-    edge.setAttribute("data-told", "");
+    edge.setAttribute("data-labelled", "");
     const isTogether = wires.length > (tails?.length === 1 && heads?.length === 1 ? APART : 1);
     labels.push({ wires, isTogether, spots: along(pointsOf(pathOf(edge)), extent(wires, isTogether)) });
   }
@@ -218,6 +218,8 @@ export const WIDTH = 0.62 * FONT;
 const NESTED = 18;
 /** Characters by which a label of several grows longer, while not all of them are computed. */
 const COUNTING = 9;
+/** Labels without room of their own that lie one below the other. */
+const LOWER = 8;
 
 type Drawn = ReturnType<typeof draw>;
 
@@ -230,6 +232,9 @@ export function labelled(trace: Trace, { svg, byId }: Drawing) {
   const layer = svgElement("g", { class: "gv-wires" });
   const take = taking(scene.boxes, scene.paths);
   const chosen = new Map(planned.map((label) => [label, label.spots.find(take)]));
+  // What is shown all the same lies over the drawing, and not over each other.
+  const takeBesides = taking([], []);
+  const crowded = new Map(planned.flatMap((label) => (chosen.get(label) ? [] : [[label, [...label.spots, ...lower(label.spots)].find(takeBesides)]])));
   const drawn = new Map<Planned, Drawn>();
   graph.append(layer);
   widen(svg, graph, [...chosen.values()].filter((spot) => spot !== undefined));
@@ -239,7 +244,7 @@ export function labelled(trace: Trace, { svg, byId }: Drawing) {
     show(position: number, near: ReadonlySet<string>) {
       for (const [label, spot] of chosen) {
         const isShown = spot !== undefined || label.wires.some(({ from, to }) => [from, ...to].some((line) => line !== null && near.has(line)));
-        const entry = drawn.get(label) ?? (isShown ? draw(layer, label, spot) : null);
+        const entry = drawn.get(label) ?? (isShown ? draw(layer, label, spot ?? crowded.get(label) ?? label.spots[0], spot === undefined) : null);
         if (!entry) continue;
         drawn.set(label, entry);
         if (!spot) entry.group.toggleAttribute("data-hidden", !isShown);
@@ -265,9 +270,14 @@ function extentIn(trace: Trace): Extent {
   };
 }
 
-function draw(layer: SVGElement, { wires, isTogether, spots }: Planned, chosen: Spot | undefined) {
-  const group = svgElement("g", { class: chosen ? "gv-wire" : "gv-wire gv-crowded" });
-  const { x = 0, y = 0, width = 0, isBefore = false, stub = "" } = chosen ?? spots[0] ?? {};
+/** Places one below the other under the best of some spots. */
+function lower([best]: Spot[]): Spot[] {
+  return best ? Array.from({ length: LOWER }, (_, index) => ({ ...best, y: best.y + (index + 1) * best.height })) : [];
+}
+
+function draw(layer: SVGElement, { wires, isTogether }: Planned, spot: Spot | undefined, isCrowded: boolean) {
+  const group = svgElement("g", { class: isCrowded ? "gv-wire gv-crowded" : "gv-wire" });
+  const { x = 0, y = 0, width = 0, isBefore = false, stub = "" } = spot ?? {};
   if (stub !== "") group.append(svgElement("path", { d: stub, class: "gv-stub" }));
   const rows = (isTogether ? wires.slice(0, 1) : wires).flatMap(({ isBackward }) => (isBackward ? ["gradient"] : ["value", "gradient"]));
   const texts = rows.map((what, index) => {

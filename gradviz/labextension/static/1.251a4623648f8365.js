@@ -1178,7 +1178,7 @@
   display: none;
   font-weight: 600;
 }
-.gv-norms .edge[data-normed] .gv-edge-norm {
+.gv-norms .edge[data-normed]:not([data-labelled]) .gv-edge-norm {
   display: inline;
 }
 .gv-norms .edge[data-normed] text {
@@ -2209,7 +2209,7 @@
 }
 
 /* src/views/lesson/predict.css */
-.gv-graph .edge[data-told] text {
+.gv-graph .edge[data-labelled] text {
   display: none;
 }
 .gv-graph .gv-wire[data-hidden] {
