@@ -163,6 +163,28 @@ gate, reached = Event(), Event()
 gate.set()
 
 
+def shrunken() -> Built:
+    """Seven operators that each make the gradient smaller, and a branch that no gradient comes back from."""
+    net = gradviz.Net("shrunken")
+    for number in range(7):
+        net.Scale(f"h{number}", f"h{number + 1}", scale=0.6)
+    net.StopGradient("h7", "fixed")
+    net.Mul(["h7", "fixed"], "product")
+    net.SumElements("product", "loss")
+    ws = gradviz.Workspace()
+    ws.feed("h0", [1.0, 2.0, 3.0])
+    return net, ["loss"], ws
+
+
+def first_row_of_a_table() -> Built:
+    """The first row of a table, looked up four times in two places, whose rows are joined."""
+    net = gradviz.Net("first row of a table")
+    for name in "ab":
+        net.Gather(["table", "rows"], name)
+    net.Sum(["a", "b"], "y")
+    return net, ["y"], workspace({"table": np.ones((3, 2)), "rows": np.zeros(2, np.int64)})
+
+
 def behind_a_gate() -> Built:
     """Twice x, computed by a kernel that waits until the gate is open."""
     net = gradviz.Net("behind a gate")

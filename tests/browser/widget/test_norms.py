@@ -8,9 +8,18 @@ from playwright.sync_api import expect
 
 import gradviz
 from tests.browser.hosts import Host, on_a_page, recorded
-from tests.browser.programs import Build, Built, gated, neuron, relu_in_place, skip_connection, written_into
+from tests.browser.programs import (
+    Build,
+    Built,
+    first_row_of_a_table,
+    gated,
+    neuron,
+    relu_in_place,
+    shrunken,
+    skip_connection,
+    written_into,
+)  # fmt: skip
 from tests.browser.view import GEOMETRY, View, ask, seen
-from tests.drawing.nested import workspace
 
 WIDTHS = """graph => [...graph.querySelectorAll(".edge.backward[data-normed]:not(.hot)")]
   .map((edge) => [parseFloat(edge.querySelector(".gv-edge-norm").textContent), edge.querySelector("path")])
@@ -43,19 +52,6 @@ CAPITALS = """words => {
 """Where the capitals of a title begin: above them its font has room for accents."""
 
 
-def shrunken() -> Built:
-    """Seven operators that each make the gradient smaller, and a branch that no gradient comes back from."""
-    net = gradviz.Net("shrunken")
-    for number in range(7):
-        net.Scale(f"h{number}", f"h{number + 1}", scale=0.6)
-    net.StopGradient("h7", "fixed")
-    net.Mul(["h7", "fixed"], "product")
-    net.SumElements("product", "loss")
-    ws = gradviz.Workspace()
-    ws.feed("h0", [1.0, 2.0, 3.0])
-    return net, ["loss"], ws
-
-
 def computed_twice() -> Built:
     """The second operator overwrites what nobody has read."""
     net = gradviz.Net("computed twice")
@@ -76,15 +72,6 @@ def infinite_slope() -> Built:
     ws.feed("x", [-1.0, 0.0, 2.0])
     ws.feed("w", [0.5, 2.0, 1.0])
     return net, ["y"], ws
-
-
-def first_row_of_a_table() -> Built:
-    """The first row of a table, looked up four times in two places, whose rows are joined."""
-    net = gradviz.Net("first row of a table")
-    for name in "ab":
-        net.Gather(["table", "rows"], name)
-    net.Sum(["a", "b"], "y")
-    return net, ["y"], workspace({"table": np.ones((3, 2)), "rows": np.zeros(2, np.int64)})
 
 
 def first_row_of_what_is_made() -> Built:

@@ -120,7 +120,7 @@ function called(trace: Trace, id: string): string {
   return `${line?.type ?? ""}${number === null ? "" : ` ${line?.role === "forward" ? "" : "of "}#${number}`}`;
 }
 
-/** The ids of the lines within `hops` of a line, itself included; an unknown line has none. */
+/** The ids of the lines within `hops` of a line, itself and all nested nets included; an unknown line has none. */
 export function neighbourhood(trace: Trace, line: string, hops: number): Set<string> {
   const from = linesById(trace).get(line);
   const net = netOf(trace, subnetOf(line));
@@ -133,7 +133,13 @@ export function neighbourhood(trace: Trace, line: string, hops: number): Set<str
   const backward = net.backward.filter((one) => ofForward([one]).some((forward) => near.has(forward)));
   // Seeds and sums that came from no single operator belong to what they read and write.
   const sums = backward.flatMap(beside).filter(({ of }) => of === null);
-  return new Set([from, ...near, ...backward, ...sums].map(({ id }) => id));
+  return new Set([from, ...near, ...backward, ...sums].flatMap((one) => withNested(trace, one)).map(({ id }) => id));
+}
+
+/** A line and all lines of the nets that it runs. */
+function withNested(trace: Trace, line: Line): Line[] {
+  const nets = Object.values(line.subnets).flatMap((id) => netOf(trace, id) ?? []);
+  return [line, ...nets.flatMap(({ forward, backward }) => [...forward, ...backward]).flatMap((one) => withNested(trace, one))];
 }
 
 /** From what a line reads to who writes it, and from what it writes to who reads it: of two that read one blob neither reaches the other, and what the net is fed joins nothing. */

@@ -45,6 +45,8 @@ export function measured(byId: Map<string, SVGElement>) {
   const scene = { nodes: new Map<string, Box>(), boxes: [] as Box[], paths: [] as Point[][], left: 0 };
   for (const [id, element] of byId) {
     if (id.startsWith("edge-")) scene.paths.push(pointsOf(pathOf(element)));
+    const heading = id.startsWith("net-") ? element.querySelector(":scope > text") : null;
+    if (heading) scene.boxes.push(boxOfText(heading));
     const box = /^(node|lane)-/.test(id) ? boxOf(element) : null;
     if (!box) continue;
     scene.boxes.push(box);
@@ -52,6 +54,20 @@ export function measured(byId: Map<string, SVGElement>) {
   }
   scene.left = [...scene.boxes.map(({ x }) => x), ...scene.paths.flat().map(([x]) => x)].reduce((least, x) => Math.min(least, x), Infinity);
   return scene;
+}
+
+/** Where a drawing has names at edges, with room for a norm below each; a label hides those of its edge. */
+export function namesIn(byId: Map<string, SVGElement>): Box[] {
+  const edges = [...byId].flatMap(([id, element]) => (id.startsWith("edge-") && !element.hasAttribute("data-labelled") ? [element] : []));
+  return edges.flatMap((edge) => [...edge.querySelectorAll("text")].map(boxOfText));
+}
+
+/** Of a text that the drawing has, with room for a line below it. */
+function boxOfText(text: Element): Box {
+  const [x, y] = [Number(text.getAttribute("x")), Number(text.getAttribute("y"))];
+  const width = (text.textContent ?? "").length * WIDTH;
+  const anchor = text.getAttribute("text-anchor");
+  return { x: anchor === "end" ? x - width : anchor === "middle" ? x - width / 2 : x, y: y - LINE, width, height: 2 * LINE };
 }
 
 /**
@@ -109,6 +125,9 @@ export function looseLabels(trace: Trace, scene: Scene, extent: Extent): Planned
   });
 }
 
+/** How far up or down a label in the column may stand, the least first. */
+const SHIFTS = [0, ...Array.from({ length: 40 }, (_, index) => 4 * (index + 1)).flatMap((shift) => [shift, -shift])];
+
 /** `slot` is how many labels it stands below the middle of the node. */
 function inputLabel(end: number, node: Box, wire: Wire, slot: number, extent: Extent): Planned {
   const { width, height } = extent([wire], false);
@@ -118,7 +137,7 @@ function inputLabel(end: number, node: Box, wire: Wire, slot: number, extent: Ex
     const y = middle + slot * (height + 2) + shift;
     return { x: end - width, y: y - height / 2, width, height, isBefore: true, stub: `M${end + 3},${y}h8L${node.x - 12},${enters}H${node.x - 1}` };
   };
-  return { wires: [wire], isTogether: false, spots: [0, 4, -4, 8, -8, 12, -12].map(spot) };
+  return { wires: [wire], isTogether: false, spots: SHIFTS.map(spot) };
 }
 
 function outputLabel(node: Box, wire: Wire, extent: Extent): Planned {
@@ -162,6 +181,9 @@ export function taking(boxes: readonly Box[], lines: readonly Point[][]): (box: 
     return true;
   };
 }
+
+/** Says of a box whether it lies over none of these. */
+const isApart = (boxes: readonly Box[]) => (box: Box): boolean => !boxes.some((other) => overlaps(box, other));
 
 /** Whether two boxes lie over each other, or so close that they would be read as one. */
 export function overlaps(a: Box, b: Box): boolean {
@@ -230,21 +252,27 @@ export function labelled(trace: Trace, { svg, byId }: Drawing) {
   const extent = extentIn(trace);
   const planned = [...looseLabels(trace, scene, extent), ...edgeLabels(trace, byId, extent)];
   const layer = svgElement("g", { class: "gv-wires" });
-  const take = taking(scene.boxes, scene.paths);
+  const boxes = [...scene.boxes, ...namesIn(byId)];
+  const take = taking(boxes, scene.paths);
   const chosen = new Map(planned.map((label) => [label, label.spots.find(take)]));
-  // What is shown all the same lies over the drawing, and not over each other.
-  const takeBesides = taking([], []);
-  const crowded = new Map(planned.flatMap((label) => (chosen.get(label) ? [] : [[label, [...label.spots, ...lower(label.spots)].find(takeBesides)]])));
+  const places = [...chosen.values()].filter((spot) => spot !== undefined);
+  // What is shown all the same lies over edges, if need be over operators, and over no label.
+  const crowded = new Map<Planned, Spot>();
+  for (const label of planned.filter((one) => !chosen.get(one))) {
+    const [taken, spots] = [[...places, ...crowded.values()], [...label.spots, ...lower(label.spots)]];
+    const spot = spots.find(isApart([...boxes, ...taken])) ?? spots.find(isApart(taken)) ?? spots[0];
+    if (spot) crowded.set(label, spot);
+  }
   const drawn = new Map<Planned, Drawn>();
   graph.append(layer);
-  widen(svg, graph, [...chosen.values()].filter((spot) => spot !== undefined));
+  widen(svg, graph, [...places, ...crowded.values()]);
 
   return {
     /** Tells what the wires carry; labels without a place of their own only where they touch one of the lines `near`. */
     show(position: number, near: ReadonlySet<string>) {
       for (const [label, spot] of chosen) {
         const isShown = spot !== undefined || label.wires.some(({ from, to }) => [from, ...to].some((line) => line !== null && near.has(line)));
-        const entry = drawn.get(label) ?? (isShown ? draw(layer, label, spot ?? crowded.get(label) ?? label.spots[0], spot === undefined) : null);
+        const entry = drawn.get(label) ?? (isShown ? draw(layer, label, spot ?? crowded.get(label), spot === undefined) : null);
         if (!entry) continue;
         drawn.set(label, entry);
         if (!spot) entry.group.toggleAttribute("data-hidden", !isShown);

@@ -12,7 +12,7 @@ import { DIGITS, glance, quantity } from "../elements/numbers";
 import type { Navigation } from "../elements/navigation";
 import type { Box } from "./drawing/levels";
 import type { Drawing } from "./drawing/svg";
-import { FONT, LINE, measured, taking, WIDTH, widen } from "./labels";
+import { FONT, LINE, measured, namesIn, taking, WIDTH, widen } from "./labels";
 
 /** Drawings of more nodes, edges and ports show operators alone. */
 const MOST = 400;
@@ -43,7 +43,7 @@ export function createLeaves(trace: Trace, drawing: Drawing, navigation: Navigat
   for (const part of drawing.parts) part.fill();
   const graph = drawing.svg.querySelector<SVGGElement>("g.graph") ?? drawing.svg;
   const scene = measured(drawing.byId);
-  const take = taking([...scene.boxes, ...namesIn(drawing)], scene.paths);
+  const take = taking([...scene.boxes, ...namesIn(drawing.byId)], scene.paths);
   const drawn: (Leaves & { group: SVGElement; texts: SVGElement[] })[] = [];
   const boxes: Box[] = [];
   for (const leaves of leavesOf(trace)) {
@@ -134,18 +134,6 @@ function spots(node: Box, leaves: Leaves): Spot[] {
 /** How wide the text of each leaf can become. */
 function widthsOf({ kind, rows }: Leaves): number[] {
   return rows.map(({ name, blob }) => WIDTH * (name.length + (kind === "input" || blob === "" ? 0 : NUMBER)));
-}
-
-/** Where the drawing has words that are no part of a node: names at edges, with room for a norm below each. */
-function namesIn({ byId }: Drawing): Box[] {
-  return [...byId].flatMap(([id, element]) => (id.startsWith("edge-") ? [...element.querySelectorAll("text")].map(boxOfText) : []));
-}
-
-function boxOfText(text: Element): Box {
-  const [x, y] = [Number(text.getAttribute("x")), Number(text.getAttribute("y"))];
-  const width = (text.textContent ?? "").length * WIDTH;
-  const anchor = text.getAttribute("text-anchor");
-  return { x: anchor === "end" ? x - width : anchor === "middle" ? x - width / 2 : x, y: y - LINE, width, height: 2 * LINE };
 }
 
 function draw(leaves: Leaves, node: Box, { x, y, width, height, isLine }: Spot): { group: SVGElement; texts: SVGElement[] } {

@@ -133,26 +133,34 @@ function chainRows(trace: Trace, position: number): HTMLElement {
   const sum = links.length === 0 ? sumAt(trace, position) : null;
   const what = sum ? "gradient = sum over all that read the blob" : "gradient = local derivative × gradient that arrives";
   const equations = sum ? [addition(sum)] : links.map(equation);
-  list.append(element("div", { class: "gv-note" }, what), ...equations.map((one) => element("div", {}, mathElement(one))));
+  list.append(element("div", { class: "gv-note" }, what), ...equations.map(equated));
   return list;
 }
 
-/** "∂a = 0.5 + 0.2 = 0.7"; of larger arrays only the sum is shown: norms do not add up. */
-function addition({ total, result, terms }: Sum): Printed {
-  const left = named(total);
-  if (!result) return joinedBy("=", [left, numeral(NOT_YET)]);
-  const hasNumbers = terms.length > 0 && [result, ...terms].every((one) => numbersOf(one) !== null);
-  if (!hasNumbers) return joinedBy("=", [left, numeral(glance(result))]);
-  const shown = terms.map((one, index) => numeral(index === 0 ? glance(one) : signed(glance(one))));
-  return joinedBy("=", [left, joinedBy("+", shown), numeral(glance(result))]);
+/** Sides that are equal, each printed by itself, so that a long equation goes on in another line. */
+function equated(sides: Printed[]): HTMLElement {
+  const printed = sides.map((side, index) => (index === 0 ? side : joinedBy("=", [NOTHING, side])));
+  return element("div", { class: "gv-equation", role: "math", "aria-label": joinedBy("=", sides).text }, ...printed.map(mathElement));
 }
 
-function equation(link: Link): Printed {
+const NOTHING: Printed = { text: "", markup: [] };
+
+/** The sides of "∂a = 0.5 + 0.2 = 0.7"; of larger arrays only the sum is shown: norms do not add up. */
+function addition({ total, result, terms }: Sum): Printed[] {
+  const left = named(total);
+  if (!result) return [left, numeral(NOT_YET)];
+  const hasNumbers = terms.length > 0 && [result, ...terms].every((one) => numbersOf(one) !== null);
+  if (!hasNumbers) return [left, numeral(glance(result))];
+  const shown = terms.map((one, index) => numeral(index === 0 ? glance(one) : signed(glance(one))));
+  return [left, joinedBy("+", shown), numeral(glance(result))];
+}
+
+function equation(link: Link): Printed[] {
   const { x, y, local, upstream, result } = link;
   const left: Printed[] = [named(x), joinedBy("×", [slope(link), named(y)])];
-  if (!result || !upstream) return joinedBy("=", [...left, numeral(NOT_YET)]);
-  if (!local) return joinedBy("=", [...left, numeral(glance(result))]);
-  return joinedBy("=", [...left, joinedBy("×", [numeral(localText(local, result)), numeral(signed(glance(upstream)))]), numeral(glance(result))]);
+  if (!result || !upstream) return [...left, numeral(NOT_YET)];
+  if (!local) return [...left, numeral(glance(result))];
+  return [...left, joinedBy("×", [numeral(localText(local, result)), numeral(signed(glance(upstream)))]), numeral(glance(result))];
 }
 
 /** "∂p/∂x", of blobs, not of their gradients. */

@@ -268,10 +268,10 @@ export function isBeside(id: string, element: Element, only: ReadonlySet<string>
   return ["from", "to"].map((word) => classValue(element, word)).some((end) => end !== "" && !only.has(end) && !PORT.test(end));
 }
 
-/** The rows of a drawing that have no node of `only`, each from its top to that of the next row. */
+/** The rows of a drawing that have no node of `only` and no port, each from its top to that of the next row. */
 function rowsBeside(root: Element, only: ReadonlySet<string>): Span[] {
   const rows = new Map<number, { from: number; to: number; hasNodes: boolean }>();
-  for (const node of root.querySelectorAll("g.node")) {
+  for (const node of root.querySelectorAll("g.node, g.port")) {
     const { y: from, height } = outlineOf(node) ?? { y: 0, height: 0 };
     const to = from + height;
     const middle = Math.round((from + to) / 2);

@@ -204,6 +204,12 @@ function opened(laid: Laid, copying: Copying, x: number, y: number, depth: numbe
   return [...laid.level.root.children].flatMap((child) => copy(child, { ...copying, laid, moved, folded }, depth + 1) ?? []);
 }
 
+/** The height of the middle of the lines that a line of text is one of: they stay together. */
+function middleOf(text: Element): number {
+  const heights = [...(text.parentElement?.children ?? [])].filter(({ localName }) => localName === "text").map((line) => Number(line.getAttribute("y")) || 0);
+  return (Math.min(...heights) + Math.max(...heights)) / 2;
+}
+
 /** Brings an element to where it comes to lie; true when all in it goes along. */
 function move(target: SVGElement, from: Element, folded: Fold): boolean {
   const text = (name: string): string => target.getAttribute(name) ?? "";
@@ -230,9 +236,13 @@ function move(target: SVGElement, from: Element, folded: Fold): boolean {
     set("y", folded.y(at("y")));
     set("width", right - at("x"));
     set("height", bottom - at("y"));
-  } else if (tag === "line" || tag === "text") {
-    for (const name of tag === "line" ? ["x1", "x2"] : ["x"]) set(name, folded.x(at(name)));
-    for (const name of tag === "line" ? ["y1", "y2"] : ["y"]) set(name, folded.y(at(name)));
+  } else if (tag === "line") {
+    for (const name of ["x1", "x2"]) set(name, folded.x(at(name)));
+    for (const name of ["y1", "y2"]) set(name, folded.y(at(name)));
+  } else if (tag === "text") {
+    const middle = middleOf(from);
+    set("x", folded.x(at("x")));
+    set("y", at("y") + folded.y(middle) - middle);
   }
   return false;
 }

@@ -2281,6 +2281,12 @@
   gap: 4px;
   border-left: 1px solid var(--gv-border);
 }
+.gv-equation {
+  display: flex;
+  flex-wrap: wrap;
+  align-items: center;
+  gap: 2px;
+}
 .gv-chain math {
   font-size: 15px;
 }
