@@ -44,6 +44,45 @@ GEOMETRY = """
 """For functions of the page: where elements and paths are on the screen, and what lies over what."""
 
 
+COVERED = (
+    """root => {"""
+    + GEOMETRY
+    + """
+  const clipsIn = one => {
+    const clips = [];
+    for (let around = one; around; around = around.parentElement) {
+      if (around.localName === "svg" || getComputedStyle(around).overflow !== "visible") clips.push(boxOf(around));
+    }
+    return clips;
+  };
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  const words = [];
+  while (walker.nextNode()) {
+    const [text, one] = [walker.currentNode.textContent.trim(), walker.currentNode.parentElement];
+    const isShown = text && !one.closest("title, option") && one.checkVisibility({ visibilityProperty: true });
+    if (!isShown) continue;
+    const [range, clips] = [document.createRange(), clipsIn(one)];
+    range.selectNodeContents(walker.currentNode);
+    for (const { left, right, top, bottom } of range.getClientRects()) {
+      const margin = (bottom - top) / 5;  // a font has room above its capitals and below its letters
+      const box = {
+        left: Math.max(left + 2, ...clips.map(clip => clip.left)),
+        right: Math.min(right - 2, ...clips.map(clip => clip.right)),
+        top: Math.max(top + margin, ...clips.map(clip => clip.top)),
+        bottom: Math.min(bottom - margin, ...clips.map(clip => clip.bottom)),
+      };
+      if (box.right > box.left && box.bottom > box.top + 2) words.push({ text, one, box });
+    }
+  }
+  const isAside = ({ one }) => one.closest(".gv-crowded") !== null;  // lies over the drawing, for a step
+  return words.flatMap((word, at) => words.slice(at + 1)
+    .filter(other => other.one !== word.one && isAside(other) === isAside(word) && meets(word.box, other.box))
+    .map(other => `${word.text} | ${other.text}`));
+}"""
+)
+"""The words that lie over others, and those others."""
+
+
 SEEN = """root => {
   const outer = root.querySelector(".gv-window").getBoundingClientRect();
   const drawing = root.querySelector(".gv-window > svg");

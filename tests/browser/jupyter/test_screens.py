@@ -10,7 +10,7 @@ import pytest
 from tests.browser.hosts import TWO_FRAMES
 from tests.browser.jupyter_server import REPOSITORY
 from tests.browser.lab_page import LabPage
-from tests.browser.view import View, ask, box, seen
+from tests.browser.view import COVERED, View, ask, box, seen
 
 pytestmark = pytest.mark.slow
 
@@ -79,12 +79,13 @@ def test_a_lesson_can_be_read_at_every_step_on_every_screen(lab: LabPage, lesson
 
 
 def unreadable(view: View) -> list[str]:
-    """At which steps text is too small, or what is current is out of view."""
+    """At which steps text is too small or lies over another, or what is current is out of view."""
     count = int(view.timeline.get_attribute("aria-valuemax") or 0)
     found = []
     view.press("Home")
     for at in sorted({round(count * share / STEPS) for share in range(1, STEPS + 1)}):
         view.step_to(at)
+        found += [f"event {at}: {words}" for words in ask(view.root, COVERED)]
         what = seen(view)
         if what["smallest"] < READABLE - 0.01:
             found.append(f"event {at}: {what['smallest']:.1f} px")
