@@ -132,7 +132,8 @@ class Stack:
         self.detours.append(beside)
         sizes = [node_size(node, self.theme) for node in row]
         height = max(size[1] for size in sizes)
-        self.y += beside.over
+        over = max(beside.over, self._over_sums(row))
+        self.y += over
         top = self.y
         self.y += height
         if cluster is not None:
@@ -142,12 +143,17 @@ class Stack:
             middle = (x[node.is_forward], top + height / 2)
             is_round = node.role == "accumulation"
             foot = self.y if node.fold == "open" else None
-            self.boxes[node.id] = Box(*middle, *size, place, is_round, beside.over, beside.under, foot)
+            self.boxes[node.id] = Box(*middle, *size, place, is_round, over, beside.under, foot)
             x[node.is_forward] += size[0] + NODE_SEPARATION
         self.y += beside.under
         if cluster is not None:
             self.y += FRAME_PADDING if beside.under else 0.0
             self.frames[cluster.owner] = (top - FRAME_PADDING, self.y)
+
+    def _over_sums(self, row: Sequence[Node]) -> float:
+        """Room over sums, which are low, for the names of what enters them at their sides."""
+        sums = [meeting for node in row if node.role == "accumulation" for meeting in self.meetings.get(node.id, ())]
+        return max((meeting.lines * line_height(self.theme) for meeting in sums), default=0.0)
 
     def _nets(self, cluster: Cluster) -> None:
         """The nets of a cluster below its row, each from the border under its title to its last border."""
@@ -170,14 +176,24 @@ class Stack:
 
 
 def _gaps(drawn: View, theme: Theme) -> dict[int, float]:
-    """Room between a slot and the next one of its net, for the labels that stand there."""
+    """Room between a slot and the next one of its net, for the labels that stand there, each with a norm below it.
+
+    The label of a slanted edge stands lower, where the name of what enters the node below it may begin.
+    """
     slots = {node.id: node.slot for node in drawn.nodes}
+    places = {node.id: place for row in drawn.rows() for lane in _lanes(row) for place, node in enumerate(lane)}
     lines: dict[int, int] = {}
     for edge in drawn.edges:
         if not edge.skips and edge.kind != "saved":
             upper = min(slots[edge.source], slots[edge.target])
-            lines[upper] = max(lines.get(upper, 1), len(label(edge.names)))
+            count = len(label(edge.names)) + (2 if places[edge.source] != places[edge.target] else 0)
+            lines[upper] = max(lines.get(upper, 1), count)
     return {slot: gap(count, theme) for slot, count in lines.items()}
+
+
+def _lanes(row: Sequence[Node]) -> tuple[list[Node], list[Node]]:
+    """The nodes of a row by their lanes."""
+    return [node for node in row if node.is_forward], [node for node in row if not node.is_forward]
 
 
 def gap(lines: int, theme: Theme) -> float:
