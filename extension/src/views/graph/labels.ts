@@ -182,9 +182,6 @@ export function taking(boxes: readonly Box[], lines: readonly Point[][]): (box: 
   };
 }
 
-/** Says of a box whether it lies over none of these. */
-const isApart = (boxes: readonly Box[]) => (box: Box): boolean => !boxes.some((other) => overlaps(box, other));
-
 /** Whether two boxes lie over each other, or so close that they would be read as one. */
 export function overlaps(a: Box, b: Box): boolean {
   return a.x < b.x + b.width + MARGIN && b.x < a.x + a.width + MARGIN && a.y < b.y + b.height && b.y < a.y + a.height;
@@ -257,10 +254,11 @@ export function labelled(trace: Trace, { svg, byId }: Drawing) {
   const chosen = new Map(planned.map((label) => [label, label.spots.find(take)]));
   const places = [...chosen.values()].filter((spot) => spot !== undefined);
   // What is shown all the same lies over edges, if need be over operators, and over no label.
+  const [takeBesideNodes, takeBesideLabels] = [taking(boxes, []), taking(places, [])];
   const crowded = new Map<Planned, Spot>();
   for (const label of planned.filter((one) => !chosen.get(one))) {
-    const [taken, spots] = [[...places, ...crowded.values()], [...label.spots, ...lower(label.spots)]];
-    const spot = spots.find(isApart([...boxes, ...taken])) ?? spots.find(isApart(taken)) ?? spots[0];
+    const spots = [...label.spots, ...lower(label.spots)];
+    const spot = spots.find((one) => takeBesideNodes(one) && takeBesideLabels(one)) ?? spots.find(takeBesideLabels) ?? spots[0];
     if (spot) crowded.set(label, spot);
   }
   const drawn = new Map<Planned, Drawn>();
