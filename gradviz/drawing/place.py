@@ -181,19 +181,15 @@ def _gaps(drawn: View, theme: Theme) -> dict[int, float]:
     The label of a slanted edge stands lower, where the name of what enters the node below it may begin.
     """
     slots = {node.id: node.slot for node in drawn.nodes}
-    places = {node.id: place for row in drawn.rows() for lane in _lanes(row) for place, node in enumerate(lane)}
+    backward = ([node for node in row if not node.is_forward] for row in drawn.rows())
+    places = {node.id: place for lane in backward for place, node in enumerate(lane)}
     lines: dict[int, int] = {}
     for edge in drawn.edges:
         if not edge.skips and edge.kind != "saved":
             upper = min(slots[edge.source], slots[edge.target])
-            count = len(label(edge.names)) + (2 if places[edge.source] != places[edge.target] else 0)
+            count = len(label(edge.names)) + (2 if places.get(edge.source) != places.get(edge.target) else 0)
             lines[upper] = max(lines.get(upper, 1), count)
     return {slot: gap(count, theme) for slot, count in lines.items()}
-
-
-def _lanes(row: Sequence[Node]) -> tuple[list[Node], list[Node]]:
-    """The nodes of a row by their lanes."""
-    return [node for node in row if node.is_forward], [node for node in row if not node.is_forward]
 
 
 def gap(lines: int, theme: Theme) -> float:

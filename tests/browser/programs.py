@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 import gradviz
+import gradviz.functions as F
 from gradviz.bridges.torch import capture
 from tests.debugger import loops
 from tests.drawing.nested import Built, loop, workspace
@@ -183,6 +184,22 @@ def first_row_of_a_table() -> Built:
         net.Gather(["table", "rows"], name)
     net.Sum(["a", "b"], "y")
     return net, ["y"], workspace({"table": np.ones((3, 2)), "rows": np.zeros(2, np.int64)})
+
+
+def decayed() -> Built:
+    """The mean squares of some weights, added up: of each two operators of the backward pass stand side by side."""
+    net, numbers = gradviz.Net("decayed"), range(1, 7)
+    for number in numbers:
+        net.Sqr(f"w{number}", f"square{number}")
+        net.AveragedLoss(f"square{number}", f"mean{number}")
+    net.Sum([f"mean{number}" for number in numbers], "size")
+    return net, ["size"], workspace({f"w{number}": np.ones((3, 2)) / number for number in numbers})
+
+
+def used_four_times() -> gradviz.Variable:
+    """A value that code reads four times, whose gradients are added as they arrive."""
+    a = F.tanh(gradviz.Variable(np.full(3, 0.5), name="x"))
+    return F.sum(F.sin(a * 2.0) + a * a * F.cos(a))
 
 
 def behind_a_gate() -> Built:

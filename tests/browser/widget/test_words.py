@@ -5,6 +5,7 @@ import pytest
 from tests.browser.hosts import Host, on_a_page
 from tests.browser.programs import (
     Build,
+    decayed,
     first_row_of_a_table,
     gated,
     lanes,
@@ -13,17 +14,18 @@ from tests.browser.programs import (
     relu_in_place,
     shrunken,
     skip_connection,
+    used_four_times,
     written_into,
 )  # fmt: skip
 from tests.browser.view import COVERED, ask
 from tests.drawing.nested import loop, shared_gradient, three_deep, two_branches
 
-TURNS = ((), ("f",), ("f", "t"), ("End",), ("t",), ("f",))
-"""Keys, beginning in the midst of the recording: the focus, a lesson, and the end with and without one."""
+TURNS = ((), ("f",), ("f", "t"), ("End",), ("t",), ("ArrowLeft",) * 6, ("f",))
+"""Keys, from the midst of the recording on: the focus, a lesson, and the end, or before it, with and without one."""
 
 PROGRAMS = (
     neuron, skip_connection, gated, lanes, large, relu_in_place, written_into, shrunken, first_row_of_a_table, loop,
-    shared_gradient, two_branches, three_deep,
+    shared_gradient, two_branches, three_deep, decayed, used_four_times,
 )  # fmt: skip
 
 
