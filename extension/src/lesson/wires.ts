@@ -84,8 +84,8 @@ export function severalAt(trace: Trace, wires: readonly Wire[], position: number
 
 function several(values: WireValue["value"][]): Several | "none" {
   const possible = values.filter((value) => value !== "none");
-  const computed = possible.filter((value) => value !== null && typeof value !== "string" && !(isSeveral(value) && value.there < value.of));
-  return possible.length === 0 ? "none" : { there: computed.length, of: possible.length, norm: normOf(computed.map((value) => (typeof value === "string" ? null : (value?.norm ?? null)))) };
+  const computed = possible.flatMap((value) => (value === null || typeof value === "string" || (isSeveral(value) && value.there < value.of) ? [] : [value]));
+  return possible.length === 0 ? "none" : { there: computed.length, of: possible.length, norm: normOf(computed.map(({ norm }) => norm)) };
 }
 
 /** The norm of arrays as if they were one. */
@@ -100,9 +100,9 @@ function carriedAt(trace: Trace, { blob, subnet, from }: Wire, position: number)
   const here = frameOf(trace, subnet, position);
   const value = valueAt(trace, { blob, subnet, frame: here }, position);
   if (value) return value;
-  const maker = here === null && from !== null ? linesById(trace).get(from) : undefined;
-  if (here === null) return maker && hasRun(maker, position) ? "not kept" : null;
-  return valueAt(trace, { blob, subnet, frame: forwardRun(trace, here) }, position) ?? null;
+  if (here !== null) return valueAt(trace, { blob, subnet, frame: forwardRun(trace, here) }, position) ?? null;
+  const maker = linesById(trace).get(from ?? "");
+  return maker && hasRun(maker, position) ? "not kept" : null;
 }
 
 /** "∂p" for p_grad@0; of a gradient that is one of several blobs, by the operators that the wire leads to. */

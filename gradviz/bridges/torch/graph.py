@@ -29,6 +29,9 @@ CHECKPOINT = "CheckpointFunctionBackward"
 
 SAVED = "_raw_saved_"
 
+DISABLED = torch._C.DisableTorchFunction
+"""While it lasts, calls are not noted: who looks at what a capture saw is no part of that."""
+
 
 class Output(NamedTuple):
     """What an operator returned: output `slot` of the one that `node` is the backward of; a leaf has a node too."""

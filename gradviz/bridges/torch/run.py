@@ -52,8 +52,11 @@ def run(
     wanted = {} if writes else graph.asked(inputs)
     # While it stands still nothing is returned; else what no hook changes is as it is returned in the end, as is that
     # of a leaf that was frozen since.
-    is_noted = {one: tensor.requires_grad and (stand is not None or hooks_of(tensor)) for one, tensor in wanted.items()}
-    hooked = {one: tensor for one, tensor in wanted.items() if is_noted[one]}
+    hooked = {
+        one: tensor
+        for one, tensor in wanted.items()
+        if tensor.requires_grad and (stand is not None or hooks_of(tensor))
+    }
     watch = watched(graph, notes, hooked, write=write, stand=stand)
     with watch, inside, nullcontext() if write else _put_back(tensors):
         try:

@@ -11,7 +11,7 @@ from torch.autograd.graph import Node
 
 from ...operators.registry import Array
 from ...program.net_halves import Key
-from .graph import Graph, Output, Tensor, maker_of, output_of, rows_of, unwrapped, version_of
+from .graph import DISABLED, Graph, Output, Tensor, maker_of, output_of, rows_of, unwrapped, version_of
 from .watch import Keep, RecordedTensor, reference
 
 Part = Callable[[Tensor], Tensor]
@@ -46,7 +46,7 @@ def keep_returned(tensors: Iterable[Tensor]) -> None:
     """
     for one in tensors:
         if (node := maker_of(one)) is not None and unwrapped(one) is one:
-            _kept(node).setdefault(one.output_nr, reference(one.detach()))
+            _metadata(node).setdefault(RETURNED, {}).setdefault(one.output_nr, reference(one.detach()))
 
 
 def returned(graph: Graph, there: Iterable[Tensor]) -> dict[Output, RecordedTensor]:
@@ -54,18 +54,18 @@ def returned(graph: Graph, there: Iterable[Tensor]) -> dict[Output, RecordedTens
 
     Of these nothing is taken that was ever written into: it may not be what was returned.
     """
-    with torch._C.DisableTorchFunction():
+    with DISABLED():
         tensors = {Output(node, 0): reference(leaf) for node, leaf in graph.leaves.items()}
         tensors |= {output_of(one): reference(one.detach()) for one in there if version_of(one) == 0}
         for node in graph.unordered_nodes:
-            tensors |= {Output(node, slot): one for slot, one in _kept(node).items()}
+            tensors |= {Output(node, slot): one for slot, one in _metadata(node).get(RETURNED, {}).items()}
     return tensors
 
 
-def _kept(node: Node) -> dict[int, RecordedTensor]:
-    """What a node keeps of what its operator returned, by slots."""
-    kept: dict[int, RecordedTensor] = cast(Any, node).metadata.setdefault(RETURNED, {})
-    return kept
+def _metadata(node: Node) -> dict[str, dict[int, RecordedTensor]]:
+    """What a node keeps for whoever wants it to: under `RETURNED`, by slots, what its operator returned."""
+    metadata: dict[str, dict[int, RecordedTensor]] = cast(Any, node).metadata
+    return metadata
 
 
 class Values(Mapping[Key, Array]):

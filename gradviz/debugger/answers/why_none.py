@@ -96,8 +96,6 @@ class WhyNoneView(Answer, frozen=True):
             proven = f"{self.blob} has no gradient; not computed, which is not zero. Every way from it to a y is cut:"
             yield Paragraph(proven, is_title=True)
             yield Bullets([*(cut.text for cut in self.cuts), *(f"Way out: {way}" for way in self.ways_out)])
-            if self.reason:
-                yield Paragraph(self.reason)
             return
         if self.status == "stopped":
             yield Paragraph(f"{self.blob} has no gradient, because the pass stopped before it came there.", True)

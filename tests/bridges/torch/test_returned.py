@@ -52,6 +52,7 @@ def test_what_was_not_kept_says_how_to_keep_it_and_is_there_if_that_is_done():
         loss = (model(x) + 1).square().mean()
     with pytest.raises(gradviz.GradvizError, match="did not keep it") as error:
         gradviz.debug(loss).value("0")
+    assert RETURNED not in loss.grad_fn.metadata
     assert "gradviz.torch.capture(model, keep=True)" in error.value.ways_out[0]
     with gradviz.torch.capture(model, keep=True):
         loss = (model(x) + 1).square().mean()

@@ -12,10 +12,10 @@ from ....debugger import Cursor
 from ....program.errors import count_of, message_of
 from ..capture import Module
 from ..flow import users
-from ..graph import Tensor, raw_saved_by
+from ..graph import DISABLED, Tensor, raw_saved_by
 from .case import Case
 from .diagnosis import Diagnosis, Finding
-from .errors import DISABLED, findings_of, first_sentence
+from .errors import findings_of, first_sentence
 from .no_gradient import frozen, parameters_without
 from .no_loss import no_tensor
 from .rules import RULES

@@ -8,7 +8,6 @@ from types import FrameType, TracebackType
 from typing import Any, NamedTuple
 
 import msgspec
-import torch
 
 from ....program.code_line import CodeLine, line_at
 from ....program.errors import code, count_of, listed, message_of
@@ -441,7 +440,3 @@ def _about_none(scene: Scene, error: BaseException) -> list[Finding] | None:
 
 def _grad_is_none(tensor: Tensor) -> bool:
     return not (tensor.is_leaf or tensor.retains_grad) or tensor.grad is None
-
-
-DISABLED = torch._C.DisableTorchFunction
-"""While it lasts, calls are not noted: a diagnosis is no part of what is diagnosed."""
