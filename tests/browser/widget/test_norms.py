@@ -11,6 +11,7 @@ from tests.browser.hosts import Host, on_a_page, recorded
 from tests.browser.programs import (
     Build,
     Built,
+    deep,
     first_row_of_a_table,
     gated,
     neuron,
@@ -44,6 +45,12 @@ COVERED = (
 
 
 BOTTOM = "mark => mark.querySelector('rect').getBoundingClientRect().bottom"
+
+IS_AT_ITS_NODE = """mark => {
+  const [box, node] = [mark, mark.parentElement.querySelector(":scope > rect, :scope > ellipse")].map(
+    (one) => one.getBoundingClientRect());
+  return Math.abs(box.left - node.left) < 20 && Math.abs(box.top - node.top) < 20;
+}"""
 
 CAPITALS = """words => {
   const { top, height } = words.getBoundingClientRect();
@@ -138,6 +145,28 @@ def test_nan_and_cut_operators_are_marked_in_words(host: Host) -> None:
     marks = view.graph.locator(".gv-odd")
     expect(marks.filter(has_text="NaN").locator("title")).to_have_text("1 NaN in x_grad@0")
     expect(view.narration).to_contain_text("x_grad@0 is 3 float64; 1 NaN")
+
+
+@on_a_page
+def test_in_the_focus_norms_and_marks_stand_at_what_they_are_about(host: Host) -> None:
+    view = at_the_end(host, infinite_slope)
+    norms, marks = view.graph.locator(".gv-edge-norm"), view.graph.locator(".gv-odd")
+    before, odd = norms.all_text_contents(), marks.count()
+    assert before
+    view.press("f")
+    expect(view.button("Fewer hops")).to_be_visible()
+    expect(norms).to_have_text(before)
+    expect(marks).to_have_count(odd)
+    assert all(ask(mark, IS_AT_ITS_NODE) for mark in marks.all())
+
+
+@on_a_page
+def test_what_comes_into_view_after_a_step_says_its_norm_too(host: Host) -> None:
+    view = at_the_end(host, deep)
+    view.press("Space")  # the whole graph, of which one end was rendered
+    edges = view.graph.locator(".edge.backward[data-normed]")
+    expect(edges.locator(".gv-edge-norm")).to_have_count(edges.count())
+    assert edges.count() >= 120
 
 
 @on_a_page

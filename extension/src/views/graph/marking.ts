@@ -52,7 +52,7 @@ export function createMarking(trace: Trace, drawing: Drawing, drawnAs: (id: stri
         obstacle: node.lines.some((line) => faultAt(trace, line.id, position) !== ""),
         stale: node.lines.some((line) => isStale(line, position)),
       });
-      markOdd(node, oddAt(trace, node.lines, position));
+      markOdd(drawing, node, oddAt(trace, node.lines, position));
     }
     marked.push(...groups.show(position, touched, nodes));
     for (const edge of reached) {
@@ -84,11 +84,13 @@ function dress(element: Element, state: LineState, looks: Record<string, boolean
   for (const [look, isOn] of Object.entries(looks)) element.classList.toggle(look, isOn);
 }
 
-function markOdd(node: Pick<DrawnNode, "element" | "odd">, odd: Odd | null): void {
+function markOdd({ whenFilled }: Drawing, node: Pick<DrawnNode, "element" | "odd">, odd: Odd | null): void {
   if (node.odd?.words === odd?.words) return;
   node.odd = odd;
-  node.element.querySelector(":scope > .gv-odd")?.remove();
-  if (odd) node.element.append(oddMark(node.element, odd));
+  whenFilled(node.element, () => {
+    node.element.querySelector(":scope > .gv-odd")?.remove();
+    if (odd) node.element.append(oddMark(node.element, odd));
+  });
 }
 
 function findNodes(trace: Trace, drawing: Drawing, drawnAs: (id: string) => string): Map<string, DrawnNode> {
@@ -169,7 +171,7 @@ function createGroupMarking(trace: Trace, drawing: Drawing) {
     dress(node.element, state, { obstacle: node.isForward && isFaulty });
     if (node.detail && node.detail.textContent !== text) node.detail.textContent = text;
     const odd = firstOdd(trace).get(node.isForward ? group.id : `${group.id}.backward`);
-    markOdd(node, odd ? oddAt(trace, [odd], position) : null);
+    markOdd(drawing, node, odd ? oddAt(trace, [odd], position) : null);
   }
 
   function mark(breakpoints: readonly BreakpointEntry[]): void {

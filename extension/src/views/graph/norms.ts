@@ -37,8 +37,10 @@ export function createNorms(trace: Trace, drawing: Drawing) {
     const edge = edges.get(element);
     if (!edge) return;
     const gradientNorms = norms(trace, edge, position);
-    if (gradientNorms.length > 0) edge.text ??= line(edge.element);
-    if (edge.text) edge.text.textContent = gradientNorms.map((norm) => quantity(norm, DIGITS)).join(", ");
+    drawing.whenFilled(element, () => {
+      if (gradientNorms.length > 0) edge.text ??= line(edge.element);
+      if (edge.text) edge.text.textContent = gradientNorms.map((norm) => quantity(norm, DIGITS)).join(", ");
+    });
     edge.element.toggleAttribute("data-normed", gradientNorms.length > 0);
     edge.element.style.setProperty("--gv-size", String(Math.max(0, ...gradientNorms.map(scale(trace)))));
     edge.element.toggleAttribute("data-odd", gradientNorms.some((norm) => typeof norm !== "number"));

@@ -69,6 +69,8 @@ export interface Drawing {
   byId: Map<string, SVGElement>;
   /** Its nodes, edges and ports. What can be opened is filled, the others are when they are needed. */
   parts: Part[];
+  /** Acts on what an element is filled with, now or once it is; of several acts before that only the last one counts. */
+  whenFilled(element: Element, act: () => void): void;
 }
 
 /** What the tool tip of a node says after its text, where the drawing brings none; "" for nothing. */
@@ -118,14 +120,16 @@ function levelOf(text: string, group: string): Level {
 }
 
 function draw(laid: Laid, nameOf: NameOf, isFixed: boolean): Drawing {
-  const [byId, parts] = [new Map<string, SVGElement>(), [] as Part[]];
+  const [byId, parts, unfilled] = [new Map<string, SVGElement>(), [] as Part[], new Map<Element, () => void>()];
   const prefix = `gv-drawing-${++drawings}-`;
-  const svg = copy(laid.level.root, { byId, parts, prefix, nameOf, laid, moved: { x: 0, y: 0 }, by: [0, 0], folded: isFixed ? null : laid.fold }, 0);
+  const svg = copy(laid.level.root, { byId, parts, unfilled, prefix, nameOf, laid, moved: { x: 0, y: 0 }, by: [0, 0], folded: isFixed ? null : laid.fold }, 0);
   if (!(svg instanceof SVGSVGElement)) throw new Error("The graph in this trace is no readable SVG.");
-  return { svg, byId, parts };
+  return { svg, byId, parts, whenFilled: (element, act) => (unfilled.has(element) ? void unfilled.set(element, act) : act()) };
 }
 
 interface Copying extends Pick<Drawing, "byId" | "parts"> {
+  /** What is not filled yet, and what is done once it is. */
+  unfilled: Map<Element, () => void>;
   prefix: string;
   nameOf: NameOf;
   laid: Laid;
@@ -158,12 +162,13 @@ function copy(from: Element, copying: Copying, depth: number): SVGElement | null
   const by: Point = [copying.by[0] + right, copying.by[1] + down];
   const inner = isRigid || right !== 0 || down !== 0 ? { ...copying, by, folded: isRigid ? null : folded } : copying;
   const height = heightOf(from);
-  let isFilled = false;
   const fill = (): void => {
-    if (isFilled) return;
-    isFilled = true;
+    const act = copying.unfilled.get(target);
+    if (!act || !copying.unfilled.delete(target)) return;
     target.append(...copiedInto(from, inner, depth));
+    act();
   };
+  copying.unfilled.set(target, () => undefined);
   const isToggle = height !== null && from.querySelector("polygon.mark") !== null;
   const box = height && /(?:^|\s)node(?:\s|$)/.test(from.getAttribute("class") ?? "") ? outlineOf(from) : null;
   const across = box && moved({ from: box.x, to: box.x + box.width }, inner, "x");
