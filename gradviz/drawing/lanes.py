@@ -13,19 +13,20 @@ height of that rectangle. What lies beside the width of the rectangle ``level`` 
 far that the frame of the second has room.
 
 `tracks` says which edges go around a lane, on which track, and where they meet nodes; `place` puts boxes, tracks and
-frames where they belong; here the edges between run their ways, straight between neighbours, and all is written.
+frames where they belong; `ways` says where the edges between run, straight between neighbours, and `labels` where the
+names of all stand; here all is written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from html import escape
 
+from .labels import Labels
 from .picture import SVG
-from .place import Placement, Rectangle, Stack, gap, place
+from .place import Placement, Rectangle, Stack, place
 from .theme import MAX_NET_TITLE, Clock, Theme, fit, label
-from .tracks import Box, Tap, Trunk, line_height
+from .tracks import Box, line_height
 from .view import (
     Cluster,
     Edge,
@@ -41,137 +42,10 @@ from .view import (
     node_look,
     node_text,
 )
-
-CORNER = 8.0
-ARROW = 7.0
-LABEL_OFFSET = 7.0
-
-Point = tuple[float, float]
+from .ways import Point, Spot, Way, Ways
 
 MARK = 3.5
 """Half the size of the mark that tells whether an operator is open."""
-
-
-@dataclass(frozen=True)
-class Way:
-    """The line of an edge, from its maker to its reader.
-
-    Attributes:
-        path: SVG path data.
-        tip, back: where the arrow points, and from where.
-        label: where its text stands; None: there is no room for it.
-        anchor: the text's end that stands there.
-    """
-
-    path: str
-    tip: Point
-    back: Point
-    label: Point | None
-    anchor: str = "start"
-
-
-class Ways:
-    """Where edges run."""
-
-    def __init__(self, placed: Placement, theme: Theme) -> None:
-        self._theme = theme
-        self._placed = placed
-        self._trunk_of = {edge.number: trunk for trunk in placed.trunks for edge in trunk.edges}
-
-    def way(self, edge: Edge) -> Way:
-        trunk = self._trunk_of.get(edge.number)
-        if trunk is not None:
-            return self._around(edge, trunk)
-        source, target = self._placed.stack.boxes[edge.source], self._placed.stack.boxes[edge.target]
-        if edge.rise == 0:
-            return _across(source, target)
-        if edge.kind == "saved":
-            return self._between(source, target)
-        up = 1 if edge.rise > 0 else -1
-        start, tip = source.port(-up, target), target.port(up, source)
-        dx, dy = tip[0] - start[0], tip[1] - start[1]
-        clear = 3.5 if dx == 0 else -5.0 if dx * dy > 0 else 12.0
-        lines = len(label(edge.names))
-        # In the middle of the part that no detour crosses.
-        part = 0.5 + (source.room(-up) - target.room(up)) / abs(dy) / 2
-        if abs(edge.rise) > 1:
-            # Or below the upper row: nodes of the other lane stand beside the rest.
-            below = ((target if up > 0 else source).room(1) + gap(lines, self._theme) / 2) / abs(dy)
-            part = 1 - below if up > 0 else below
-        first_line = start[1] + part * dy + clear - (lines - 1) * line_height(self._theme) / 2
-        middle = (start[0] + part * dx + LABEL_OFFSET, first_line)
-        return Way(f"M{_at(start)}L{_at(tip)}", tip, start, middle)
-
-    def _between(self, source: Box, target: Box) -> Way:
-        """From a node to one of another row, in the gap between the lanes; where nets are open, behind their frame."""
-        start, tip = (source.x + source.width / 2, source.y), (target.x - target.width / 2, target.y)
-        between = (self._placed.stack.forward_x + self._placed.stack.backward_x) / 2
-        x = min(max(between, start[0] + CORNER), tip[0] - ARROW - CORNER)
-        bend = CORNER if tip[1] > start[1] else -CORNER
-        path = (
-            f"M{_at(start)}H{x - CORNER:.1f}Q{_at((x, start[1]))} {_at((x, start[1] + bend))}V{tip[1] - bend:.1f}"
-            f"Q{_at((x, tip[1]))} {_at((x + CORNER, tip[1]))}H{tip[0]:.1f}"
-        )
-        return Way(path, tip, (x, tip[1]), None)
-
-    def _around(self, edge: Edge, trunk: Trunk) -> Way:
-        side, x, taps = trunk.side, self._placed.track_x(trunk), self._placed.taps
-        leaving, arriving = taps[edge.source, id(trunk)], taps[edge.target, id(trunk)]
-        start, end = leaving.level, arriving.level
-        down = 1 if end > start else -1
-        bend = min(CORNER, abs(end - start) / 2)
-        path = (
-            f"{_leave(leaving, side)}H{x - side * bend:.1f}Q{_at((x, start))} {_at((x, start + down * bend))}"
-            f"V{end - down * bend:.1f}Q{_at((x, end))} {_at((x - side * bend, end))}{_arrive(arriving, side)}"
-        )
-        tip = (arriving.x, arriving.y)
-        back = (arriving.x, end) if arriving.turns else (arriving.x + side * ARROW, end)
-        label_at = taps[trunk.label_end(edge), id(trunk)].label
-        return Way(path, tip, back, label_at, "end" if side < 0 else "start")
-
-
-def _leave(tap: Tap, side: int) -> str:
-    """From a node to the height at which an edge runs to its track."""
-    if not tap.turns:
-        return f"M{_at((tap.x, tap.y))}"
-    bend = CORNER if tap.level < tap.y else -CORNER
-    corner = (tap.x, tap.level)
-    return f"M{_at((tap.x, tap.y))}V{tap.level + bend:.1f}Q{_at(corner)} {_at((tap.x + side * CORNER, tap.level))}"
-
-
-def _arrive(tap: Tap, side: int) -> str:
-    """From that height to a node."""
-    if not tap.turns:
-        return f"H{tap.x:.1f}"
-    bend = CORNER if tap.level < tap.y else -CORNER
-    corner = (tap.x, tap.level)
-    return f"H{tap.x + side * CORNER:.1f}Q{_at(corner)} {_at((tap.x, tap.level + bend))}V{tap.y:.1f}"
-
-
-def _across(source: Box, target: Box) -> Way:
-    """Between two nodes of one slot; over those that stand between."""
-    side = 1 if target.x > source.x else -1
-    start, tip = (source.x + side * source.width / 2, source.y), (target.x - side * target.width / 2, target.y)
-    label_at = ((start[0] + tip[0]) / 2 - LABEL_OFFSET, source.top - 4)
-    if target.place <= source.place + 1:
-        return Way(f"M{_at(start)}L{_at(tip)}", tip, start, label_at)
-    over = source.top - 10
-    start, tip = (start[0], start[1] - 8), (target.x - side * target.width / 4, target.top)
-    path = f"M{_at(start)}Q{_at((start[0] + 30, over))} {_at((start[0] + 60, over))}H{tip[0] - CORNER:.1f}"
-    return Way(f"{path}Q{_at((tip[0], over))} {_at(tip)}", tip, (tip[0], over), label_at)
-
-
-def arrow(way: Way) -> str:
-    """A triangle whose tip is the way's."""
-    dx, dy = way.tip[0] - way.back[0], way.tip[1] - way.back[1]
-    length = (dx * dx + dy * dy) ** 0.5 or 1.0
-    dx, dy = ARROW * dx / length, ARROW * dy / length
-    x, y = way.tip[0] - dx, way.tip[1] - dy
-    return f"{_at(way.tip)} {_at((x - 0.35 * dy, y + 0.35 * dx))} {_at((x + 0.35 * dy, y - 0.35 * dx))}"
-
-
-def _at(point: Point) -> str:
-    return f"{point[0]:.1f},{point[1]:.1f}"
 
 
 def lanes(
@@ -198,7 +72,7 @@ def lanes(
     parts += _shells(placed, 1)
     if any(node.role == "group" for node in drawn.all_nodes()):
         parts += _level(placed, 0, Rectangle(0, 0, 0, 0))
-    parts += _Lanes(placed, Ways(placed, theme), state, theme, titles, clock).net(drawn)
+    parts += _Lanes(drawn, placed, state, theme, titles, clock).net(drawn)
     parts.append("</g></svg>")
     return "\n".join(parts)
 
@@ -210,7 +84,7 @@ def inside(drawn: View, theme: Theme, widest: tuple[float, float], clock: Clock)
     parts = [f'<svg xmlns="{SVG}">']
     parts += _shells(placed, 2)
     parts += _level(placed, 1, placed.fold(cluster))
-    parts += _Lanes(placed, Ways(placed, theme), State(), theme, {}, clock).cluster(cluster)
+    parts += _Lanes(drawn, placed, State(), theme, {}, clock).cluster(cluster)
     parts.append("</svg>")
     return "\n".join(parts)
 
@@ -228,16 +102,16 @@ def _level(placed: Placement, depth: int, fold: Rectangle) -> Iterator[str]:
     yield f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="0"/>'
 
 
-@dataclass(frozen=True)
 class _Lanes:
-    """Writes the SVG of nets within nets."""
+    """Writes the SVG of nets within nets: of `drawn` and of those in it."""
 
-    placed: Placement
-    ways: Ways
-    state: State
-    theme: Theme
-    titles: Mapping[str, str]
-    clock: Clock
+    def __init__(
+        self, drawn: View, placed: Placement, state: State, theme: Theme, titles: Mapping[str, str], clock: Clock
+    ) -> None:
+        self.placed, self.state, self.theme, self.titles, self.clock = placed, state, theme, titles, clock
+        edges, ways = list(drawn.all_edges()), Ways(placed, theme)
+        self.ways = {edge.number: ways.way(edge) for edge in edges}
+        self.spots = Labels(edges, ways, self.ways, placed.stack.boxes.values(), theme).spots
 
     def net(self, drawn: View) -> Iterator[str]:
         """Saved values of other rows, then what is open, which hides them where they pass it, then the rest.
@@ -266,7 +140,8 @@ class _Lanes:
         theme = self.theme
         yield f'<g font-family="{escape(theme.mono)}" font-size="{theme.label_size:g}" stroke-width="{theme.pen:g}">'
         for edge in edges:
-            yield from _edge(edge, self.ways, self.state, theme, self.titles.get(edge.id))
+            way, spot = self.ways[edge.number], self.spots.get(edge.number)
+            yield from _edge(edge, way, spot, self.state, theme, self.titles.get(edge.id))
         yield "</g>"
 
     def cluster(self, cluster: Cluster) -> Iterator[str]:
@@ -347,17 +222,17 @@ def _mark(x: float, y: float, is_open: bool) -> str:
     return " ".join(f"{x + dx:.1f},{y + dy:.1f}" for dx, dy in turned)
 
 
-def _edge(edge: Edge, ways: Ways, state: State, theme: Theme, name: str | None) -> Iterator[str]:
-    look, way = edge_look(edge, state, theme), ways.way(edge)
+def _edge(edge: Edge, way: Way, spot: Spot | None, state: State, theme: Theme, name: str | None) -> Iterator[str]:
+    look = edge_look(edge, state, theme)
     dots = ' stroke-dasharray="1,5"' if edge.kind == "saved" else ""
     yield f'<g id="{edge.id}" class="edge {edge_class(edge)}">{_title(name)}'
     yield f'<path fill="none" stroke="{look.pen}"{_pen(look, theme, dots)} d="{way.path}"/>'
-    yield f'<polygon fill="{look.pen}" stroke="{look.pen}" points="{arrow(way)}"/>'
-    if edge.kind != "saved" and way.label is not None:
-        anchor = "" if way.anchor == "start" else f' text-anchor="{way.anchor}"'
+    yield f'<polygon fill="{look.pen}" stroke="{look.pen}" points="{way.arrow()}"/>'
+    if spot is not None:
+        anchor = "" if spot.anchor == "start" else f' text-anchor="{spot.anchor}"'
         for row, line in enumerate(label(edge.names)):
             yield (
-                f'<text x="{way.label[0]:.1f}" y="{way.label[1] + row * line_height(theme):.1f}"{anchor} '
+                f'<text x="{spot.x:.1f}" y="{spot.y + row * line_height(theme):.1f}"{anchor} '
                 f'fill="{look.ink}">{escape(line)}</text>'
             )
     yield "</g>"

@@ -132,7 +132,7 @@ class Stack:
         self.detours.append(beside)
         sizes = [node_size(node, self.theme) for node in row]
         height = max(size[1] for size in sizes)
-        over = max(beside.over, self._over_sums(row))
+        over = max(beside.over, self._over_names(row))
         self.y += over
         top = self.y
         self.y += height
@@ -150,10 +150,13 @@ class Stack:
             self.y += FRAME_PADDING if beside.under else 0.0
             self.frames[cluster.owner] = (top - FRAME_PADDING, self.y)
 
-    def _over_sums(self, row: Sequence[Node]) -> float:
-        """Room over sums, which are low, for the names of what enters them at their sides."""
-        sums = [meeting for node in row if node.role == "accumulation" for meeting in self.meetings.get(node.id, ())]
-        return max((meeting.lines * line_height(self.theme) for meeting in sums), default=0.0)
+    def _over_names(self, row: Sequence[Node]) -> float:
+        """Room over a row for the names of what enters at the sides: of one line, only sums are too low for that."""
+        backward = [
+            (node, meeting) for node in row if not node.is_forward for meeting in self.meetings.get(node.id, ())
+        ]
+        lines = (meeting.lines - (node.role != "accumulation") for node, meeting in backward)
+        return max([0, *lines]) * line_height(self.theme)
 
     def _nets(self, cluster: Cluster) -> None:
         """The nets of a cluster below its row, each from the border under its title to its last border."""

@@ -129,11 +129,16 @@ def short(blob: str) -> str:
 
 
 def label(names: Sequence[str]) -> list[str]:
-    """The lines beside an edge along which blobs flow; one that flows twice is written once, with its count."""
+    """The lines beside an edge along which blobs flow; one that flows twice is written once, with its count.
+
+    Several parts of one sum say whose parts they are by what flows beside them.
+    """
     if len(names) == 1:
-        name, comma, part = names[0].partition(", ")
-        lines = [f"{name},", part] if comma and name.startswith("gradient of ") else [names[0]]
-        return [fit(line, MAX_LABEL) for line in lines]
+        whole, comma, part = names[0].partition(", ") if names[0].startswith("gradient of ") else (names[0], "", "")
+        return [fit(line, MAX_LABEL) for line in ([f"{whole},", part] if comma else [whole])]
+    parts = {name: name.rpartition(", ") for name in names if name.endswith((" part", " parts"))}
+    if len({whole for whole, _, _ in parts.values()}) == 1:
+        names = [parts[name][2] if name in parts else name for name in names]
     counts = Counter(names).items()
     lines = [fit(blob, MAX_LABEL) + (f" ×{count}" if count > 1 else "") for blob, count in counts]
     if len(lines) > MAX_LABEL_LINES:

@@ -194,7 +194,7 @@ def test_three_thousand_operators_are_drawn_in_seconds_even_with_all_groups_open
     document = trace(chain(3000))
     started = time.process_time()
     picture = lanes(view(Nesting(document), Nesting(document).chosen("all")), State(), LIGHT, {}, Clock())
-    assert time.process_time() - started < 2
+    assert time.process_time() - started < 3
     assert picture.count('class="node forward"') == 3000
 
 

@@ -4,13 +4,14 @@
 // that is free.
 
 import { isSeveral, looseWires, severalAt, wiresBetween, wireValuesAt, type Several, type Wire, type WireValue } from "../../lesson/wires";
-import { addTo, groupOfNode, groupsOf, lengthOf, linesById, netOf, subnetOf } from "../../model/recording/lookup";
+import { addTo, endOf, groupOfNode, groupsOf, lengthOf, linesById, netOf, subnetOf } from "../../model/recording/lookup";
 import { elementsOf } from "../../model/recording/values";
 import type { Line, Trace } from "../../model/schema";
 import { DIGITS, glance, NOT_COMPUTED, NOT_YET, NOT_YET_IN_SHORT, quantity } from "../elements/numbers";
 import { svgElement } from "../elements/dom";
 import { classValue, PORT, segmentsOf, type Box } from "./drawing/levels";
 import { boxOf, offset, pathOf, type Drawing, type Point } from "./drawing/svg";
+import { markBox, oddAt } from "./odd";
 
 /** A spot for a label: whether its text ends at the wire, and what is drawn of the wire where the drawing has none. */
 interface Spot extends Box {
@@ -41,7 +42,7 @@ const ENTRY = 11;
 type Scene = ReturnType<typeof measured>;
 
 /** What labels must not cover, and the left edge of all. */
-export function measured(byId: Map<string, SVGElement>) {
+export function measured(trace: Trace, byId: Map<string, SVGElement>) {
   const scene = { nodes: new Map<string, Box>(), boxes: [] as Box[], paths: [] as Point[][], left: 0 };
   for (const [id, element] of byId) {
     if (id.startsWith("edge-")) scene.paths.push(pointsOf(pathOf(element)));
@@ -50,7 +51,11 @@ export function measured(byId: Map<string, SVGElement>) {
     const box = /^(node|lane)-/.test(id) ? boxOf(element) : null;
     if (!box) continue;
     scene.boxes.push(box);
-    if (id.startsWith("node-")) scene.nodes.set(id.slice("node-".length), box);
+    if (!id.startsWith("node-")) continue;
+    scene.nodes.set(id.slice("node-".length), box);
+    const line = linesById(trace).get(id.slice("node-".length));
+    const odd = line && oddAt(trace, [line], endOf(trace));
+    if (odd) scene.boxes.push(markBox(box, odd));
   }
   scene.left = [...scene.boxes.map(({ x }) => x), ...scene.paths.flat().map(([x]) => x)].reduce((least, x) => Math.min(least, x), Infinity);
   return scene;
@@ -245,7 +250,7 @@ type Drawn = ReturnType<typeof draw>;
 /** Writes labels into a drawing, which becomes wider where it has to. */
 export function labelled(trace: Trace, { svg, byId }: Drawing) {
   const graph = svg.querySelector<SVGGElement>("g.graph") ?? svg;
-  const scene = measured(byId);
+  const scene = measured(trace, byId);
   const extent = extentIn(trace);
   const planned = [...looseLabels(trace, scene, extent), ...edgeLabels(trace, byId, extent)];
   const layer = svgElement("g", { class: "gv-wires" });

@@ -9,7 +9,8 @@ import { svgElement } from "../elements/dom";
 import { isSum } from "../elements/kinds";
 import { classValue } from "./drawing/levels";
 import type { Drawing } from "./drawing/svg";
-import { createNorms, firstOdd, oddAt, oddMark, type Odd } from "./norms";
+import { createNorms } from "./norms";
+import { firstOdd, oddAt, oddMark, type Odd } from "./odd";
 
 /** Its own line, and those that are folded in it. */
 interface DrawnNode {

@@ -1,14 +1,12 @@
-// What numbers say in the drawing: beside an edge the norm of the gradient that flows along it, which is also how thick the
-// edge is, and a mark at operators that made NaN, infinities or nothing but zeros, or that pass no gradient on.
+// Beside an edge the norm of the gradient that flows along it, which is also how thick the edge is.
 
 import { gradientAt, normOf } from "../../model/filters/code";
-import { forwardLine } from "../../model/recording/cursor";
-import { beginOf, endOf, groupsAround, groupsOf, memoized, memoizedByText, subnetOf } from "../../model/recording/lookup";
-import { blobOf, isIndices } from "../../model/recording/values";
-import type { Line, Scalar, Trace } from "../../model/schema";
+import { endOf, memoized, memoizedByText, subnetOf } from "../../model/recording/lookup";
+import { isIndices } from "../../model/recording/values";
+import type { Scalar, Trace } from "../../model/schema";
 import { svgElement } from "../elements/dom";
-import { counted, DIGITS, quantity } from "../elements/numbers";
-import { classValue, outlineOf } from "./drawing/levels";
+import { DIGITS, quantity } from "../elements/numbers";
+import { classValue } from "./drawing/levels";
 import { pathOf, type Drawing, type Point } from "./drawing/svg";
 import { linesAt, pointsOf } from "./labels";
 
@@ -92,77 +90,11 @@ function line(edge: Element): SVGElement | undefined {
   return text;
 }
 
-/** Whether an edge runs level where the line of text would stand that begins at a point. */
+/** Whether an edge runs level where the line of text would stand that begins at a point, or close below it. */
 function isCrossed(points: Point[], x: number, y: number): boolean {
   return points.some(([end, height], index) => {
     const [begin, before] = points[index - 1] ?? [end, NaN];
-    return height === before && Math.abs(height - (y - LINE / 2)) < LINE && Math.min(begin, end) <= x + LINE && x <= Math.max(begin, end);
+    const below = height - (y - LINE / 2);
+    return height === before && below > -LINE && below < 1.5 * LINE && Math.min(begin, end) <= x + LINE && x <= Math.max(begin, end);
   });
-}
-
-/** What is odd about an operator, on its mark and in words. */
-export interface Odd {
-  sign: string;
-  words: string;
-}
-
-/** What is odd at a position about an operator, or about one of those that are drawn folded in it; null: nothing. */
-export function oddAt(trace: Trace, [own, ...folded]: [Line, ...Line[]], position: number): Odd | null {
-  for (const line of [own, ...folded]) {
-    const odd = oddNumbers(trace, line, position);
-    // What is folded fills with zeros, and ends where nobody wants its gradient: nothing is odd about that.
-    if (odd && (line === own || odd.sign !== "0")) return odd;
-  }
-  const cut = own.role === "forward" ? cutsOf(trace).get(own.id) : undefined;
-  return cut !== undefined && cut <= position ? { sign: "✂", words: "No gradient passes" } : null;
-}
-
-/** What is odd about the values that an operator has computed. */
-function oddNumbers(trace: Trace, line: Line, position: number): Odd | null {
-  for (const blob of line.outputs) {
-    const value = gradientAt(trace, { subnet: subnetOf(line.id), gradient: blob }, position);
-    if (!value) continue;
-    if (value.nan > 0) return { sign: "NaN", words: `${value.nan} NaN in ${blob}` };
-    if (value.inf > 0) return { sign: "∞", words: `${value.inf} infinite in ${blob}` };
-    if (line.role !== "forward" && value.size > 0 && value.zero === value.size && blobOf(trace, subnetOf(line.id), blob) !== undefined) return { sign: "0", words: `${blob} is zero: ${counted(value.size, "element")}` };
-  }
-  return null;
-}
-
-/** Of a group, by its node, the line in it that was the first to compute NaN or infinities in the whole recording. */
-export const firstOdd = memoized((trace) => {
-  const firstByNode = new Map<string, Line>();
-  const end = endOf(trace);
-  const odd = [...trace.forward, ...trace.backward].filter((line) => ["NaN", "∞"].includes(oddNumbers(trace, line, end)?.sign ?? ""));
-  for (const line of odd.sort((one, other) => (one.ran ?? 0) - (other.ran ?? 0))) {
-    for (const { id } of groupsAround(groupsOf(trace), line.id)) {
-      const node = line.role === "forward" ? id : `${id}.backward`;
-      if (!firstByNode.has(node)) firstByNode.set(node, line);
-    }
-  }
-  return firstByNode;
-});
-
-/** Since when a forward operator is seen to pass no gradient on. */
-const cutsOf = memoized((trace) => {
-  const cuts = new Map<string, number>();
-  trace.events.forEach((event, index) => {
-    const given = event.kind === "RuleApplied" ? event.detail["g_input"] : undefined;
-    const isCut = event.kind === "Skipped" || (Array.isArray(given) && given.length > 0 && given.every((one) => one === null));
-    const line = isCut ? forwardLine(event) : undefined;
-    if (line !== undefined && !cuts.has(line)) cuts.set(line, beginOf(trace) + index + 1);
-  });
-  return cuts;
-});
-
-/** The mark of something odd, on the left upper corner of a node, above its title. */
-export function oddMark(node: SVGElement, { sign, words }: Odd): SVGElement {
-  const { x, y } = outlineOf(node) ?? { x: 0, y: 0 };
-  const width = 10 + 8 * sign.length;
-  return svgElement(
-    "g", { class: "gv-odd" },
-    svgElement("title", {}, words),
-    svgElement("rect", { x: x - 6, y: y - 13, width, height: 17, rx: 8 }),
-    svgElement("text", { x: x - 6 + width / 2, y, "text-anchor": "middle", "font-size": 11.5 }, sign),
-  );
 }

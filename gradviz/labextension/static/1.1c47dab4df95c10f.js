@@ -29,6 +29,7 @@
   color: var(--gv-fg);
   font: 13px/1.45 var(--gv-sans);
   font-variant-numeric: tabular-nums;
+  overflow-wrap: break-word;
   text-align: left;
 }
 [data-jp-theme-light=true] .gradviz,
@@ -782,6 +783,12 @@
 }
 .gradviz .gv-line.gv-obstacle {
   box-shadow: inset 0 0 0 1px var(--gv-wrong);
+}
+.gradviz .gv-line:is(.gv-obstacle, .gv-stale) {
+  flex-wrap: wrap;
+}
+.gradviz.gradviz.gradviz .gv-line:is(.gv-obstacle, .gv-stale) code {
+  flex: 1 1 60%;
 }
 .gradviz :is(.gv-obstacle, .gv-stale) > .gv-note {
   flex: none;

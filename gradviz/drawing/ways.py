@@ -1,0 +1,179 @@
+"""The lines of edges, straight between neighbours and around the lanes on their tracks, and where names can stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from .place import Placement, gap
+from .theme import Theme, label
+from .tracks import LABEL_DISTANCE, OVER_LINE, Box, Tap, Trunk, line_height
+from .view import Edge
+
+CORNER = 8.0
+ARROW = 7.0
+LABEL_OFFSET = 7.0
+
+SLIDES = (0.0, -0.15, 0.15, -0.3, 0.3)
+"""How far along its line a name can stand from the best place, in lengths of the line."""
+
+Point = tuple[float, float]
+
+
+class Spot(NamedTuple):
+    """Where the first line of a name can stand: its baseline, and the end of the text that is there."""
+
+    x: float
+    y: float
+    anchor: str = "start"
+
+
+@dataclass(frozen=True)
+class Way:
+    """The line of an edge, from its maker to its reader.
+
+    Attributes:
+        path: SVG path data.
+        start, tip, back: where it begins, where the arrow points, and from where.
+    """
+
+    path: str
+    start: Point
+    tip: Point
+    back: Point
+
+    def arrow(self) -> str:
+        """A triangle whose tip is the way's."""
+        dx, dy = self.tip[0] - self.back[0], self.tip[1] - self.back[1]
+        length = (dx * dx + dy * dy) ** 0.5 or 1.0
+        dx, dy = ARROW * dx / length, ARROW * dy / length
+        x, y = self.tip[0] - dx, self.tip[1] - dy
+        return f"{_at(self.tip)} {_at((x - 0.35 * dy, y + 0.35 * dx))} {_at((x + 0.35 * dy, y - 0.35 * dx))}"
+
+
+class Ways:
+    """Where edges run, and where their names can stand."""
+
+    def __init__(self, placed: Placement, theme: Theme) -> None:
+        self._theme = theme
+        self._placed = placed
+        self._trunk_of = {edge.number: trunk for trunk in placed.trunks for edge in trunk.edges}
+
+    def way(self, edge: Edge) -> Way:
+        if (trunk := self._trunk_of.get(edge.number)) is not None:
+            return self._around(edge, trunk)
+        source, target = self._ends(edge)
+        if edge.rise == 0:
+            return _across(source, target)
+        if edge.kind == "saved":
+            return self._between(source, target)
+        up = 1 if edge.rise > 0 else -1
+        start, tip = source.port(-up, target), target.port(up, source)
+        return Way(f"M{_at(start)}L{_at(tip)}", start, tip, start)
+
+    def spots(self, edge: Edge, way: Way) -> Iterator[Spot]:
+        """Where the name of an edge can stand, the best spot first; none: there is no room for it."""
+        if edge.kind == "saved":
+            return
+        trunk = self._trunk_of.get(edge.number)
+        rest = (len(label(edge.names)) - 1) * line_height(self._theme)
+        if trunk is None:
+            yield from self._beside(edge, way, rest) if edge.rise else self._over(edge, way, rest)
+        elif (label_at := self._placed.taps[trunk.label_end(edge), id(trunk)].label) is not None:
+            yield Spot(*label_at, "end" if trunk.side < 0 else "start")
+
+    def _ends(self, edge: Edge) -> tuple[Box, Box]:
+        return self._placed.stack.boxes[edge.source], self._placed.stack.boxes[edge.target]
+
+    def _beside(self, edge: Edge, way: Way, rest: float) -> Iterator[Spot]:
+        """On either side of a straight line, from the middle of the part that no detour crosses onwards.
+
+        Args:
+            rest: the height of the lines behind the first one.
+        """
+        source, target = self._ends(edge)
+        up = 1 if edge.rise > 0 else -1
+        dx, dy = way.tip[0] - way.start[0], way.tip[1] - way.start[1]
+        part = 0.5 + (source.room(-up) - target.room(up)) / abs(dy) / 2
+        if abs(edge.rise) > 1:
+            # Or below the upper row: nodes of the other lane stand beside the rest.
+            lines = len(label(edge.names))
+            below = ((target if up > 0 else source).room(1) + gap(lines, self._theme) / 2) / abs(dy)
+            part = 1 - below if up > 0 else below
+        for slide in SLIDES:
+            x, y = way.start[0] + (part + slide) * dx, way.start[1] + (part + slide) * dy
+            for side, anchor in ((1, "start"), (-1, "end")):
+                clear = 3.5 if dx == 0 else -5.0 if side * dx * dy > 0 else 12.0
+                yield Spot(x + side * LABEL_OFFSET, y + clear - rest / 2, anchor)
+
+    def _over(self, edge: Edge, way: Way, rest: float) -> Iterator[Spot]:
+        """Over the left one of two nodes of a slot, where no mark is; or where the line is."""
+        source, target = self._ends(edge)
+        left, right = sorted((source, target), key=lambda box: box.x)
+        y = source.top - OVER_LINE - rest
+        if target.place <= source.place + 1:
+            yield Spot(right.side(-1, right.y) - LABEL_DISTANCE, y, "end")
+        else:
+            yield Spot(left.side(1, left.y), y - LABEL_OFFSET, "end")
+        yield Spot((left.x + left.width / 2 + right.x - right.width / 2) / 2 - LABEL_OFFSET, y)
+
+    def _between(self, source: Box, target: Box) -> Way:
+        """From a node to one of another row, in the gap between the lanes; where nets are open, behind their frame."""
+        start, tip = (source.x + source.width / 2, source.y), (target.x - target.width / 2, target.y)
+        between = (self._placed.stack.forward_x + self._placed.stack.backward_x) / 2
+        x = min(max(between, start[0] + CORNER), tip[0] - ARROW - CORNER)
+        bend = CORNER if tip[1] > start[1] else -CORNER
+        path = (
+            f"M{_at(start)}H{x - CORNER:.1f}Q{_at((x, start[1]))} {_at((x, start[1] + bend))}V{tip[1] - bend:.1f}"
+            f"Q{_at((x, tip[1]))} {_at((x + CORNER, tip[1]))}H{tip[0]:.1f}"
+        )
+        return Way(path, start, tip, (x, tip[1]))
+
+    def _around(self, edge: Edge, trunk: Trunk) -> Way:
+        side, x, taps = trunk.side, self._placed.track_x(trunk), self._placed.taps
+        leaving, arriving = taps[edge.source, id(trunk)], taps[edge.target, id(trunk)]
+        start, end = leaving.level, arriving.level
+        down = 1 if end > start else -1
+        bend = min(CORNER, abs(end - start) / 2)
+        path = (
+            f"{_leave(leaving, side)}H{x - side * bend:.1f}Q{_at((x, start))} {_at((x, start + down * bend))}"
+            f"V{end - down * bend:.1f}Q{_at((x, end))} {_at((x - side * bend, end))}{_arrive(arriving, side)}"
+        )
+        tip = (arriving.x, arriving.y)
+        back = (arriving.x, end) if arriving.turns else (arriving.x + side * ARROW, end)
+        return Way(path, (leaving.x, leaving.y), tip, back)
+
+
+def _leave(tap: Tap, side: int) -> str:
+    """From a node to the height at which an edge runs to its track."""
+    if not tap.turns:
+        return f"M{_at((tap.x, tap.y))}"
+    bend = CORNER if tap.level < tap.y else -CORNER
+    corner = (tap.x, tap.level)
+    return f"M{_at((tap.x, tap.y))}V{tap.level + bend:.1f}Q{_at(corner)} {_at((tap.x + side * CORNER, tap.level))}"
+
+
+def _arrive(tap: Tap, side: int) -> str:
+    """From that height to a node."""
+    if not tap.turns:
+        return f"H{tap.x:.1f}"
+    bend = CORNER if tap.level < tap.y else -CORNER
+    corner = (tap.x, tap.level)
+    return f"H{tap.x + side * CORNER:.1f}Q{_at(corner)} {_at((tap.x, tap.level + bend))}V{tap.y:.1f}"
+
+
+def _across(source: Box, target: Box) -> Way:
+    """Between two nodes of one slot; over those that stand between."""
+    side = 1 if target.x > source.x else -1
+    start, tip = (source.x + side * source.width / 2, source.y), (target.x - side * target.width / 2, target.y)
+    if target.place <= source.place + 1:
+        return Way(f"M{_at(start)}L{_at(tip)}", start, tip, start)
+    over = source.top - 10
+    start, tip = (start[0], start[1] - 8), (target.x - side * target.width / 4, target.top)
+    path = f"M{_at(start)}Q{_at((start[0] + 30, over))} {_at((start[0] + 60, over))}H{tip[0] - CORNER:.1f}"
+    return Way(f"{path}Q{_at((tip[0], over))} {_at(tip)}", start, tip, (tip[0], over))
+
+
+def _at(point: Point) -> str:
+    return f"{point[0]:.1f},{point[1]:.1f}"
