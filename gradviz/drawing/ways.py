@@ -15,6 +15,9 @@ CORNER = 8.0
 ARROW = 7.0
 LABEL_OFFSET = 7.0
 
+MARK = 17.0
+"""The height of the mark that a node may have at its left upper corner."""
+
 SLIDES = (0.0, -0.15, 0.15, -0.3, 0.3)
 """How far along its line a name can stand from the best place, in lengths of the line."""
 
@@ -79,7 +82,7 @@ class Ways:
         trunk = self._trunk_of.get(edge.number)
         rest = (len(label(edge.names)) - 1) * line_height(self._theme)
         if trunk is None:
-            yield from self._beside(edge, way, rest) if edge.rise else self._over(edge, way, rest)
+            yield from self._beside(edge, way, rest) if edge.rise else self._over(edge, rest)
         elif (label_at := self._placed.taps[trunk.label_end(edge), id(trunk)].label) is not None:
             yield Spot(*label_at, "end" if trunk.side < 0 else "start")
 
@@ -107,16 +110,15 @@ class Ways:
                 clear = 3.5 if dx == 0 else -5.0 if side * dx * dy > 0 else 12.0
                 yield Spot(x + side * LABEL_OFFSET, y + clear - rest / 2, anchor)
 
-    def _over(self, edge: Edge, way: Way, rest: float) -> Iterator[Spot]:
-        """Over the left one of two nodes of a slot, where no mark is; or where the line is."""
+    def _over(self, edge: Edge, rest: float) -> Iterator[Spot]:
+        """Over the left one of two nodes of a slot, where no mark is, or where the line is; and higher, over marks."""
         source, target = self._ends(edge)
         left, right = sorted((source, target), key=lambda box: box.x)
-        y = source.top - OVER_LINE - rest
-        if target.place <= source.place + 1:
-            yield Spot(right.side(-1, right.y) - LABEL_DISTANCE, y, "end")
-        else:
-            yield Spot(left.side(1, left.y), y - LABEL_OFFSET, "end")
-        yield Spot((left.x + left.width / 2 + right.x - right.width / 2) / 2 - LABEL_OFFSET, y)
+        between = left.x + left.width / 2, right.x - right.width / 2
+        is_next = target.place <= source.place + 1
+        for y in (source.top - OVER_LINE - rest, source.top - OVER_LINE - rest - MARK):
+            yield Spot(between[1] - LABEL_DISTANCE, y, "end") if is_next else Spot(between[0], y - LABEL_OFFSET, "end")
+            yield Spot(sum(between) / 2 - LABEL_OFFSET, y)
 
     def _between(self, source: Box, target: Box) -> Way:
         """From a node to one of another row, in the gap between the lanes; where nets are open, behind their frame."""
