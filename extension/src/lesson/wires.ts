@@ -2,7 +2,7 @@
 
 import { shortName } from "../formula/steps";
 import { blobOf, forwardRun, gradientsOf, isComplete, valueAt, type GradientSince } from "../model/recording/values";
-import { addTo, forwardOf, linesById, linesNamed, subnetOf } from "../model/recording/lookup";
+import { addTo, bare, forwardOf, linesById, linesNamed, subnetOf } from "../model/recording/lookup";
 import type { Line, Scalar, Trace, Value } from "../model/schema";
 import { currentEvent, hasRun } from "../model/recording/cursor";
 
@@ -61,6 +61,12 @@ export function looseWires(trace: Trace): Wire[] {
   ]);
 }
 
+/** The versions that the net ends in: the last ones of its ys. */
+export function endsOf(trace: Trace): Set<string | undefined> {
+  const last = new Map(trace.forward.flatMap(({ outputs }) => outputs.map((blob) => [bare(blob), blob])));
+  return new Set((Array.isArray(trace.ys) ? trace.ys : Object.keys(trace.ys)).map((name) => last.get(name)));
+}
+
 /** The values of a wire at a position. */
 export function wireValuesAt(trace: Trace, wire: Wire, position: number): WireValue[] {
   const name = wire.isBackward ? gradientName(trace, wire) : shortName(trace, wire.blob);
@@ -82,8 +88,9 @@ export function severalAt(trace: Trace, wires: readonly Wire[], position: number
   return [{ what: "value", name: `${wires.length} blobs`, value: carried }, { what: "gradient", name: "∂ of these", value: gradients }];
 }
 
-function several(values: WireValue["value"][]): Several | "none" {
+function several(values: WireValue["value"][]): Several | "none" | "not kept" {
   const possible = values.filter((value) => value !== "none");
+  if (possible.length > 0 && possible.every((value) => value === "not kept")) return "not kept";
   const computed = possible.flatMap((value) => (value === null || typeof value === "string" || (isSeveral(value) && value.there < value.of) ? [] : [value]));
   return possible.length === 0 ? "none" : { there: computed.length, of: possible.length, norm: normOf(computed.map(({ norm }) => norm)) };
 }

@@ -3,8 +3,9 @@
 // Where in a drawing the labels of wires can stand, so that nothing lies over anything: each takes the first of its spots
 // that is free.
 
-import { isSeveral, looseWires, severalAt, wiresBetween, wireValuesAt, type Several, type Wire, type WireValue } from "../../lesson/wires";
-import { addTo, endOf, groupOfNode, groupsOf, lengthOf, linesById, netOf, subnetOf } from "../../model/recording/lookup";
+import { endsOf, isSeveral, looseWires, severalAt, wiresBetween, wireValuesAt, type Several, type Wire, type WireValue } from "../../lesson/wires";
+import { addTo, endOf, groupOfNode, groupsOf, lengthOf, linesById, memoizedByText, netOf, subnetOf } from "../../model/recording/lookup";
+import { placesOf } from "../../model/recording/cursor";
 import { elementsOf } from "../../model/recording/values";
 import type { Line, Trace } from "../../model/schema";
 import { DIGITS, glance, NOT_COMPUTED, NOT_YET, NOT_YET_IN_SHORT, quantity } from "../elements/numbers";
@@ -118,15 +119,21 @@ function along(points: Point[], { width, height }: ReturnType<Extent>): Spot[] {
   });
 }
 
-/** Labels of what comes from around the net, in a column before it, and of what nobody reads, at its maker. */
+/** Labels of what comes from around the net, in a column before it, and of what nobody reads, at its maker: what the net ends in, and the rest. */
 export function looseLabels(trace: Trace, scene: Scene, extent: Extent): Planned[] {
   const wires = looseWires(trace);
+  const ends = endsOf(trace);
   return trace.forward.flatMap(({ id }) => {
     const node = scene.nodes.get(id);
     if (!node) return [];
     const inputs = wires.filter(({ to }) => to.includes(id));
-    const outputs = wires.filter(({ from }) => from === id);
-    return [...inputs.map((wire, index) => inputLabel(scene.left - LEAD, node, wire, index - (inputs.length - 1) / 2, extent)), ...outputs.map((wire) => outputLabel(node, wire, extent))];
+    const outputs = wires.filter(({ from, blob }) => from === id && ends.has(blob));
+    const unread = wires.filter(({ from, blob }) => from === id && !ends.has(blob));
+    return [
+      ...inputs.map((wire, index) => inputLabel(scene.left - LEAD, node, wire, index - (inputs.length - 1) / 2, extent)),
+      ...outputs.map((wire) => outputLabel(node, [wire], extent)),
+      ...(unread.length > APART ? [outputLabel(node, unread, extent)] : unread.map((wire) => outputLabel(node, [wire], extent))),
+    ];
   });
 }
 
@@ -145,15 +152,16 @@ function inputLabel(end: number, node: Box, wire: Wire, slot: number, extent: Ex
   return { wires: [wire], isTogether: false, spots: SHIFTS.map(spot) };
 }
 
-function outputLabel(node: Box, wire: Wire, extent: Extent): Planned {
-  const size = extent([wire], false);
+function outputLabel(node: Box, wires: Wire[], extent: Extent): Planned {
+  const isTogether = wires.length > 1;
+  const size = extent(wires, isTogether);
   const [x, right] = [node.x + node.width / 2, node.x + node.width + GAP];
   const [bottom, middle] = [node.y + node.height, node.y + node.height / 2];
   const below = { ...size, y: bottom + GAP, stub: `M${x},${bottom + 1}v${STUB}` };
   const beside = { ...size, x: right, isBefore: false, stub: "" };
   return {
-    wires: [wire],
-    isTogether: false,
+    wires,
+    isTogether,
     spots: [
       { ...below, x: x + GAP, isBefore: false },
       { ...below, x: x - GAP - size.width, isBefore: true },
@@ -290,10 +298,13 @@ function wireValuesOf(trace: Trace, wires: readonly Wire[], isTogether: boolean,
   return isTogether ? severalAt(trace, wires, position) : wires.flatMap((wire) => wireValuesAt(trace, wire, position));
 }
 
+/** The last position inside of a nested net; for one that never ran, and the outermost, the end. */
+const lastIn = memoizedByText((trace, subnet) => placesOf(trace).of(trace.frames.map((frame) => frame.subnet).lastIndexOf(subnet))?.end ?? lengthOf(trace));
+
 /** How large a label can become at any position: it stays where it is. */
 function extentIn(trace: Trace): Extent {
   return (wires, isTogether) => {
-    const last = wireValuesOf(trace, wires, isTogether, lengthOf(trace));
+    const last = wireValuesOf(trace, wires, isTogether, lastIn(trace, wires[0]?.subnet ?? ""));
     const grows = (row: WireValue): number => (isSeveral(row.value) ? COUNTING : 0);
     const characters = last.map((row) => row.name.length + 3 + Math.max(NOT_YET_IN_SHORT.length, wordsFor(row, undefined, true).length + grows(row)));
     if (wires.some(({ subnet }) => subnet !== null)) characters.push(NESTED);

@@ -1,10 +1,9 @@
 // Leaves in the drawing: what operators read from around the net, with the gradient that it gets, and what the net ends in.
 // Each stands at the operator that reads or writes it, where the drawing has room.
 
-import { looseWires } from "../../lesson/wires";
+import { endsOf, looseWires } from "../../lesson/wires";
 import { gradientAt, normOf } from "../../model/filters/code";
 import { shortName } from "../../formula/steps";
-import { bare } from "../../model/recording/lookup";
 import { blobOf, valueAt } from "../../model/recording/values";
 import type { Line, Trace } from "../../model/schema";
 import { svgElement } from "../elements/dom";
@@ -89,8 +88,7 @@ function numberAt(trace: Trace, kind: Leaves["kind"], blob: string, position: nu
 function leavesOf(trace: Trace): Leaves[] {
   const wires = looseWires(trace);
   const inputs = new Set(wires.flatMap(({ blob, from }) => (from === null ? [blob] : [])));
-  const last = new Map(trace.forward.flatMap(({ outputs }) => outputs.map((blob) => [bare(blob), blob])));
-  const ends = new Set((Array.isArray(trace.ys) ? trace.ys : Object.keys(trace.ys)).map((name) => last.get(name)));
+  const ends = endsOf(trace);
   const own = (name: string): string => shortened(shortName(trace, name));
   const leaves: Leaves[] = trace.forward.flatMap((line) => [
     together(line, "input", wires.filter(({ to }) => to.includes(line.id)).map(({ blob }) => ({ name: own(blob), blob }))),
