@@ -63,7 +63,7 @@ class CodeView(Answer, frozen=True):
             yield Paragraph("The recording knows no line of the user's code.", is_title=True)
         for source in self.sources:
             title = f"{source.file} at event {self.position}, with the norm of the gradient of what each line made"
-            yield Grid(title, ("", "line", "norm", "code"), list(_shown(source.rows, self.is_over)))
+            yield Grid(title, ("", "line", "norm", "code"), list(_shown(source.rows, self.is_over)), is_code=True)
 
 
 class Called(NamedTuple):

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import msgspec
 
 from ..document import Number, json_safe
+from ..telling import table
 
 
 class Paragraph(NamedTuple):
@@ -29,12 +30,13 @@ class Bullets(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A table with a title, a head and a line below."""
+    """A table with a title, a head and a line below; `is_code`: its last column has lines of code."""
 
     title: str
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
     foot: str = ""
+    is_code: bool = False
 
 
 Block = Paragraph | Bullets | Grid
@@ -92,19 +94,7 @@ def _html(block: Block) -> str:
         return f"<p><b>{text}</b></p>" if block.is_title else f"<p>{text}</p>"
     if isinstance(block, Bullets):
         return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in block.items) + "</ul>"
-    head = "".join(f'<th scope="col">{escape(word)}</th>' for word in block.head)
-    body = "".join("<tr>" + "".join(f"<td>{_indented(cell)}</td>" for cell in row) + "</tr>" for row in block.rows)
-    foot = f"<tfoot><tr><td colspan={len(block.head)}>{escape(block.foot)}</td></tr></tfoot>" if block.foot else ""
-    return (
-        f"<table><caption>{escape(block.title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody>{foot}"
-        "</table>"
-    )
-
-
-def _indented(text: str) -> str:
-    """Spaces that a line of code begins with stay."""
-    inner = text.lstrip(" ")
-    return "&nbsp;" * (len(text) - len(inner)) + escape(inner)
+    return table(block.title, block.head, block.rows, block.foot, is_code=block.is_code)
 
 
 T = TypeVar("T")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import ClassVar, Generic, Protocol, TypeVar, overload
 
+from ..telling import table
 from .occurrences import Finder
 
 
@@ -105,15 +106,3 @@ class MarkedList(Sequence[M], Generic[M, E]):
 
     def _repr_html_(self) -> str:
         return table(self.CAPTION, self.COLUMNS, map(self.cells, self)) if len(self) else f"<p>{escape(repr(self))}</p>"
-
-
-def table(caption: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A table of texts as HTML; without `columns` it has no head."""
-    head = "".join(f'<th scope="col">{word}</th>' for word in columns)
-    body = "".join(f"<tr>{''.join(_cells(row))}</tr>" for row in rows)
-    first = f"<thead><tr>{head}</tr></thead>" if head else ""
-    return f"<table><caption>{caption}</caption>{first}<tbody>{body}</tbody></table>"
-
-
-def _cells(row: Iterable[str]) -> Iterator[str]:
-    return (f"<td>{escape(cell)}</td>" for cell in row)

@@ -17,11 +17,10 @@ from ...program.errors import meant, shorten
 from ...program.events import Event
 from ..document import BreakpointEntry, Marked, Trace, Value
 from ..journal import Progress, Recording, Timeline, codes_of
-from ..telling import DocumentValues, MeasuredValues, Story, Subjects, document
+from ..telling import DocumentValues, MeasuredValues, Story, Subjects, document, table
 from .breakpoints import Breakpoint, Breakpoints
 from .conditions import ConditionError
 from .faults import CursorError, bad_argument, check_marks, consistent, position_of
-from .marked_list import table
 from .occurrences import Finder
 from .places import Places, after, before, other_clock
 from .rows import Rows

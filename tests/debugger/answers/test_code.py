@@ -49,7 +49,8 @@ def test_the_answer_is_a_table_of_each_source():
         f'     {first + 5}    none              net.Relu("x", "unused")',
         f"     {first + 6}                      return recorded(net, x=[3.0, 4.0])",
     ]
-    assert "<td>&nbsp;&nbsp;&nbsp;&nbsp;net = Net(&quot;straight&quot;)</td>" in session.code()._repr_html_()
+    line = '<code style="white-space: pre">    net = Net(&quot;straight&quot;)</code>'
+    assert f'<td style="text-align: left">{line}</td>' in session.code()._repr_html_()
 
 
 def test_a_line_has_the_gradient_of_the_last_thing_that_it_made_and_that_gets_one():

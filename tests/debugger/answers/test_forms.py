@@ -95,8 +95,10 @@ def test_text_and_representation_are_the_same_and_read_well(answer):
 
 def test_html_is_balanced_has_no_script_and_no_colours_of_its_own(answer):
     html = parsed(answer._repr_html_())
-    assert html.seen <= {"p", "b", "ul", "li", "table", "caption", "thead", "tbody", "tfoot", "tr", "th", "td"}
-    assert html.attributes <= {"scope", "colspan"}
+    assert html.seen <= {"p", "b", "ul", "li", "table", "caption", "thead", "tbody", "tfoot", "tr", "th", "td", "code"}
+    assert html.attributes <= {"scope", "colspan", "style"}
+    styles = set(re.findall(r'style="([^"]*)"', answer._repr_html_()))
+    assert styles <= {"text-align: left", "text-align: right", "white-space: pre"}
 
 
 def test_html_says_what_the_text_says(answer):
