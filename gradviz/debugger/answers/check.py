@@ -222,7 +222,8 @@ def _of_leaves(checked: int, count: int) -> str:
     """What is checked, where so many leaves of all could be."""
     if count == 1:
         return "The gradient of the only leaf"
-    return f"The gradient of {f'{checked} of' if 0 < checked < count else 'all'} {count} leaves"
+    which = f"{checked} of {count}" if 0 < checked < count else "both" if count == 2 else f"all {count}"
+    return f"The gradient of {which} leaves"
 
 
 def _planned(here: NetView, word: str) -> _Planned:

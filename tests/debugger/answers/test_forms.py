@@ -98,7 +98,7 @@ def test_html_is_balanced_has_no_script_and_no_colours_of_its_own(answer):
     assert html.seen <= {"p", "b", "ul", "li", "table", "caption", "thead", "tbody", "tfoot", "tr", "th", "td", "code"}
     assert html.attributes <= {"scope", "colspan", "style"}
     styles = set(re.findall(r'style="([^"]*)"', answer._repr_html_()))
-    assert styles <= {"text-align: left", "text-align: right", "white-space: pre"}
+    assert styles <= {"text-align: left", "text-align: right; white-space: nowrap", "white-space: pre"}
 
 
 def test_html_says_what_the_text_says(answer):

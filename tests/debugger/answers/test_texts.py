@@ -21,6 +21,6 @@ def test_the_html_of_an_answer():
     )
     html = TYPICAL["paths"]()._repr_html_()
     assert "<caption>The gradient of x@0 comes along 3 paths from loss@0 (loss_autogen_grad@0)</caption>" in html
-    assert '<th scope="col" style="text-align: right">share</th>' in html
-    assert '<td style="text-align: right">46.2 %</td>' in html
+    assert '<th scope="col" style="text-align: right; white-space: nowrap">share</th>' in html
+    assert '<td style="text-align: right; white-space: nowrap">46.2 %</td>' in html
     assert '<td style="text-align: left">x@0 → #1 → triple@0 → #2 → s@0 → #3 → loss@0</td>' in html

@@ -63,7 +63,7 @@ def test_the_rows_before_and_after_are_told(session):
     text = repr(session.rows("table@0"))
     assert "6 before, 3 after" in text
     assert "the same gradient as a dense array" in text
-    cells = "".join(f'<td style="text-align: right">{number}</td>' for number in (1, 3))
+    cells = "".join(f'<td style="text-align: right; white-space: nowrap">{number}</td>' for number in (1, 3))
     assert cells in session.rows("table")._repr_html_()
 
 
