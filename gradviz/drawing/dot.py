@@ -20,7 +20,7 @@ from ..debugger.document import Trace
 from .assembly import view
 from .nesting import Nesting, Opened
 from .picture import dressed, layout
-from .theme import LIGHT, MAX_TITLE, DrawingError, Theme, fit, label
+from .theme import LIGHT, MAX_TITLE, DrawingError, Theme, fit, label, norms
 from .view import (
     Edge,
     Node,
@@ -285,8 +285,9 @@ def _edge(edge: Edge, ends: tuple[str, str], state: State, theme: Theme) -> tupl
     attributes = {"id": edge.id, "class": edge_class(edge), "color": look.pen, "penwidth": str(look.width)}
     if edge.kind == "saved":
         return *ends, attributes | {"style": "dotted", "constraint": "false"}
+    lines = [f" {line} " for line in label(edge.names)]  # blanks keep it off the line
     attributes |= {
-        "label": _text(*(f" {line} " for line in label(edge.names))),  # blanks keep it off the line
+        "label": _text(*lines, norms(len(edge.names)) if edge.kind == "backward" else ""),
         "fontcolor": look.ink,
         "weight": "1" if edge.skips else str(UPRIGHT),
     }

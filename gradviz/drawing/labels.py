@@ -2,26 +2,24 @@
 rather where no other line runs through it.
 
 A name of the backward pass may have the norm of its gradient below it, which a front end writes there: both then stand
-half a line higher, and above a level line a whole one. A node may have a mark at its left upper corner.
+half a line higher, and right above a line around a lane a whole one. A node may have a mark at its left upper corner.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import inf
 from operator import itemgetter
 from typing import NamedTuple
 
-from .theme import Theme, label, label_width
+from .theme import Theme, label, label_width, norms
 from .tracks import Box, line_height
 from .view import Edge
-from .ways import Spot, Way, Ways
+from .ways import MARK, Spot, Way, Ways
 
-MARK = (-6.0, -13.0, 12.0, 4.0)
-"""Left, top, right and bottom of a mark, from the left upper corner of its node."""
-
-NORM = 7
-"""Characters of a norm and of what is between two."""
+HEADINGS = 20.0
+"""The height of the headings of the lanes."""
 
 STRIP = 40.0
 """What lies in a picture is looked for in strips of this height."""
@@ -85,6 +83,7 @@ class Labels:
         self._ways, self._theme = ways, theme
         self._taken: dict[int, list[Area]] = defaultdict(list)
         self._lines: dict[int, list[Way]] = defaultdict(list)
+        self._take(Area(-inf, 0, inf, HEADINGS))
         for area in (area for box in boxes for area in _areas(box)):
             self._take(area)
         named = [edge for edge in edges if edge.kind != "saved"]
@@ -127,8 +126,8 @@ class Labels:
         width, over, under = label_width(lines, size), 0.7 * size, (len(lines) - 1) * step + 1
         if edge.kind != "backward":
             return Room(width, over, under)
-        width = max(width, label_width(["0" * (NORM * len(edge.names) - 2)], size))
-        return Room(width, over + (step / 2 if _is_straight(edge) else step), under + step / 2)
+        width = max(width, label_width([norms(len(edge.names))], size))
+        return Room(width, over + (step if edge.skips else step / 2), under + step / 2)
 
 
 def _is_straight(edge: Edge) -> bool:

@@ -44,7 +44,7 @@ from .view import (
 )
 from .ways import Point, Spot, Way, Ways
 
-MARK = 3.5
+FOLD_MARK = 3.5
 """Half the size of the mark that tells whether an operator is open."""
 
 
@@ -217,7 +217,7 @@ def _port(node: Node, box: Box, state: State, theme: Theme, name: str | None) ->
 
 def _mark(x: float, y: float, is_open: bool) -> str:
     """A triangle that points down where something is open, else to the right."""
-    corners = [(-MARK, -MARK / 2), (MARK, -MARK / 2), (0.0, MARK)]
+    corners = [(-FOLD_MARK, -FOLD_MARK / 2), (FOLD_MARK, -FOLD_MARK / 2), (0.0, FOLD_MARK)]
     turned = corners if is_open else [(dy, dx) for dx, dy in corners]
     return " ".join(f"{x + dx:.1f},{y + dy:.1f}" for dx, dy in turned)
 

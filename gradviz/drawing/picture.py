@@ -226,9 +226,22 @@ def _dress(group: Element, theme: Theme, name: str | None) -> None:
             text.set("font-weight", "600")
     elif "node" in kind:
         _dress_node(group, not {"forward", "passed", "port"} & set(kind), theme)
+    elif {"edge", "backward"} <= set(kind):
+        _close_up(group)
     elif not {"cluster", "edge"} & set(kind):
         for shape in group.findall("polygon"):
             group.remove(shape)
+
+
+def _close_up(group: Element) -> None:
+    """Take the last line out of a label, which keeps room for norms; the others have half of it above them."""
+    texts = group.findall("text")
+    if not texts or (texts[-1].text or "").strip():
+        return
+    group.remove(texts[-1])
+    heights = [float(text.get("y", "0")) for text in texts]
+    for text, height in zip(texts[:-1], heights, strict=False):
+        text.set("y", f"{height + (heights[-1] - heights[-2]) / 2:g}")
 
 
 def _measure(picture: Element, background: str | None) -> None:

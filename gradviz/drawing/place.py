@@ -142,8 +142,9 @@ class Stack:
         for place, (node, size) in enumerate(zip(row, sizes, strict=True)):
             middle = (x[node.is_forward], top + height / 2)
             is_round = node.role == "accumulation"
-            foot = self.y if node.fold == "open" else None
-            self.boxes[node.id] = Box(*middle, *size, place, is_round, over, beside.under, foot)
+            nets_end = None if cluster is None else self.y
+            foot = nets_end if node.fold == "open" else None
+            self.boxes[node.id] = Box(*middle, *size, place, is_round, over, beside.under, foot, nets_end)
             x[node.is_forward] += size[0] + NODE_SEPARATION
         self.y += beside.under
         if cluster is not None:

@@ -146,6 +146,11 @@ def label(names: Sequence[str]) -> list[str]:
     return lines
 
 
+def norms(count: int) -> str:
+    """Blanks as wide as the norms of so many gradients, which a front end writes below their names."""
+    return "\u00a0" * (7 * count - 2)
+
+
 def in_one_line(names: Sequence[str]) -> str:
     """As many of the names as fit beside an edge, and how many more there are."""
     for count in range(len(names), 1, -1):

@@ -115,6 +115,7 @@ class Box:
         place: counts the nodes of its slot from the left.
         over, under: room beyond its slot that is taken by edges that pass nodes of it.
         foot: for an open operator, where its last net ends, and edges from and to what is below begin.
+        nets_end: the same, for each node beside an open operator too.
     """
 
     x: float
@@ -126,6 +127,7 @@ class Box:
     over: float
     under: float
     foot: float | None = None
+    nets_end: float | None = None
 
     @property
     def top(self) -> float:

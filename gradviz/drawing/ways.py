@@ -15,11 +15,8 @@ CORNER = 8.0
 ARROW = 7.0
 LABEL_OFFSET = 7.0
 
-MARK = 17.0
-"""The height of the mark that a node may have at its left upper corner."""
-
-SLIDES = (0.0, -0.15, 0.15, -0.3, 0.3)
-"""How far along its line a name can stand from the best place, in lengths of the line."""
+MARK = (-6.0, -13.0, 12.0, 4.0)
+"""Left, top, right and bottom of a mark that a node may have, from its left upper corner."""
 
 Point = tuple[float, float]
 
@@ -90,22 +87,22 @@ class Ways:
         return self._placed.stack.boxes[edge.source], self._placed.stack.boxes[edge.target]
 
     def _beside(self, edge: Edge, way: Way, rest: float) -> Iterator[Spot]:
-        """On either side of a straight line, from the middle of the part that no detour crosses onwards.
+        """On either side of a straight line, from the middle of the part that no detour crosses and no net lies beside.
 
         Args:
             rest: the height of the lines behind the first one.
         """
         source, target = self._ends(edge)
-        up = 1 if edge.rise > 0 else -1
+        upper, lower = (target, source) if edge.rise > 0 else (source, target)
         dx, dy = way.tip[0] - way.start[0], way.tip[1] - way.start[1]
-        part = 0.5 + (source.room(-up) - target.room(up)) / abs(dy) / 2
-        if abs(edge.rise) > 1:
-            # Or below the upper row: nodes of the other lane stand beside the rest.
-            lines = len(label(edge.names))
-            below = ((target if up > 0 else source).room(1) + gap(lines, self._theme) / 2) / abs(dy)
-            part = 1 - below if up > 0 else below
-        for slide in SLIDES:
-            x, y = way.start[0] + (part + slide) * dx, way.start[1] + (part + slide) * dy
+        first, last = sorted((way.start[1], way.tip[1]))
+        top, bottom = max(first, upper.nets_end or first) + upper.under, last - lower.over
+        # Of a longer line below the upper row: nodes of the other lane stand beside the rest.
+        room = bottom - top if abs(edge.rise) == 1 else gap(len(label(edge.names)), self._theme)
+        most = max(0.0, room / 2 - rest / 2 - line_height(self._theme))
+        for slide in (0.0, -most / 2, most / 2, -most, most):
+            y = top + room / 2 + slide
+            x = way.start[0] + (y - way.start[1]) / dy * dx
             for side, anchor in ((1, "start"), (-1, "end")):
                 clear = 3.5 if dx == 0 else -5.0 if side * dx * dy > 0 else 12.0
                 yield Spot(x + side * LABEL_OFFSET, y + clear - rest / 2, anchor)
@@ -116,8 +113,9 @@ class Ways:
         left, right = sorted((source, target), key=lambda box: box.x)
         between = left.x + left.width / 2, right.x - right.width / 2
         is_next = target.place <= source.place + 1
-        for y in (source.top - OVER_LINE - rest, source.top - OVER_LINE - rest - MARK):
-            yield Spot(between[1] - LABEL_DISTANCE, y, "end") if is_next else Spot(between[0], y - LABEL_OFFSET, "end")
+        low = source.top - OVER_LINE - rest - line_height(self._theme) / 2
+        for y in (low, low + MARK[1] - MARK[3]):
+            yield Spot(between[1] - LABEL_DISTANCE if is_next else between[0], y, "end")
             yield Spot(sum(between) / 2 - LABEL_OFFSET, y)
 
     def _between(self, source: Box, target: Box) -> Way:

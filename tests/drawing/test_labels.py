@@ -69,8 +69,8 @@ def test_names_and_norms_lie_over_nothing(build: Callable[[], gradviz.Net]) -> N
         left, top, right, bottom = lines[0][0], lines[0][1], max(line[2] for line in lines), lines[-1][3]
         left = min(line[0] for line in lines)
         if edge.kind == "backward":
-            # The name and its norm move up by half a line, beside a level line by a whole one.
-            top, bottom = (top - NORM, bottom) if edge.skips or edge.rise == 0 else (top - NORM / 2, bottom + NORM / 2)
+            # The name and its norm move up by half a line, above a line around a lane by a whole one.
+            top, bottom = (top - NORM, bottom) if edge.skips else (top - NORM / 2, bottom + NORM / 2)
         names[edge.id] = left, top, right, bottom
     assert names
     for name, area in names.items():

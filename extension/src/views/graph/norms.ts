@@ -90,11 +90,11 @@ function line(edge: Element): SVGElement | undefined {
   return text;
 }
 
-/** Whether an edge runs level where the line of text would stand that begins at a point, or close below it. */
+/** Whether an edge runs level where the line of text would stand that begins at a point. */
 function isCrossed(points: Point[], x: number, y: number): boolean {
   return points.some(([end, height], index) => {
     const [begin, before] = points[index - 1] ?? [end, NaN];
     const below = height - (y - LINE / 2);
-    return height === before && below > -LINE && below < 1.5 * LINE && Math.min(begin, end) <= x + LINE && x <= Math.max(begin, end);
+    return height === before && below > -LINE && below < LINE / 4 && Math.min(begin, end) <= x + LINE && x <= Math.max(begin, end);
   });
 }
