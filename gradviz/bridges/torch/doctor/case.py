@@ -20,7 +20,7 @@ from ....program.code_line import CodeLine, line_at, stored
 from ....program.errors import code, listed
 from ..capture import REMEMBERED, Module, capture, captures, dotted, paths_of, tensors_on, whole, with_hooks
 from ..flow import Call, Seen, Step, items_of, look_up, sources_of, storage_of, variables_of
-from ..graph import Graph, Output, Tensor, described, function_of, is_freed, number_of, output_of, type_of
+from ..graph import Graph, Output, Tensor, described, function_of, is_freed, maker_of, number_of, type_of
 from ..instances import instances
 from ..origins import Origin, origins
 from ..run import run
@@ -343,7 +343,7 @@ class Case:
         if one.node in self.graph.leaves:
             return self.name(self.graph.leaves[one.node])
         for name, value in self.tensors_of_variables():
-            if value.requires_grad and not value.is_inference() and output_of(value) == one:
+            if maker_of(value) is one.node and value.output_nr == one.slot:
                 return name
         if name := self.origins.get(one.node, Origin()).name:
             return name

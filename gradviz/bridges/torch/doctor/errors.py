@@ -13,7 +13,7 @@ from ....program.code_line import CodeLine, line_at
 from ....program.errors import code, count_of, listed, message_of
 from ..capture import Module
 from ..flow import INSIDE
-from ..graph import Tensor
+from ..graph import Tensor, is_leaf_tensor
 from .case import Case, capitalized, in_line, where
 from .damage import freed, overwritten
 from .diagnosis import Finding
@@ -182,7 +182,8 @@ def _first(fits: Callable[[Tensor], bool]) -> Callable[[Scene, Case], About]:
 
 
 def _leaf(scene: Scene, case: Case) -> About:
-    names = scene.tensors(lambda one: one.is_leaf and one.requires_grad) or scene.tensors(lambda one: one.requires_grad)
+    wanted = scene.tensors(lambda one: one.requires_grad)
+    names = scene.tensors(lambda one: one.requires_grad and is_leaf_tensor(one)) or wanted
     what = "a leaf that requires a gradient"
     return About(f"{code(names[0])} is {what} and", names[:1]) if names else About(what)
 
@@ -243,16 +244,35 @@ def _hidden(case: Case) -> Iterator[Finding]:
         yield from plain_tensors(model)
 
 
+NO_WRITING = (
+    "Make a new tensor in place of writing into it: y = x + 1, not x += 1.",
+    "Write into a copy: clone() it first.",
+)
+
 MEANINGS = (
     Meaning(
         "overwritten",
-        r"modified by an inplace operation|is a view and is being modified inplace",
+        r"modified by an inplace operation",
         "A tensor that an operator kept for the backward pass was overwritten before backward(){at}.",
         (
             "Make a new tensor in place of writing into it: y = x + 1, not x += 1.",
             "A capture around the forward pass tells the line: with gradviz.torch.capture(): ...",
         ),
         (overwritten,),
+    ),
+    Meaning(
+        "view_in_place",
+        r"its base or another view of its base has been modified inplace",
+        "{what} cannot be used{at}: it is a view of a tensor that was written into since, itself or by another view.",
+        ("clone() the view before that, or take it anew afterwards.", *NO_WRITING),
+        about=_first(lambda tensor: tensor._is_view()),
+    ),
+    Meaning(
+        "view_in_place",
+        r"[Vv]iew .*is being modified inplace",
+        "{what} is written into{at}, and is a view through which a gradient could not go back then.",
+        NO_WRITING,
+        about=_first(lambda tensor: tensor._is_view()),
     ),
     Meaning(
         "freed",
@@ -421,7 +441,7 @@ def _about_none(scene: Scene, error: BaseException) -> list[Finding] | None:
         ways: tuple[str, ...] = (
             f"Call {name}.requires_grad_() before it is used; what is computed under no_grad needs it again.",
         )
-    elif tensor.is_leaf:
+    elif is_leaf_tensor(tensor):
         why, kind = "no backward() has come to it", "unused"
         ways = ("Call backward() first, and look whether the loss is computed from it.",)
     else:
@@ -439,4 +459,4 @@ def _about_none(scene: Scene, error: BaseException) -> list[Finding] | None:
 
 
 def _grad_is_none(tensor: Tensor) -> bool:
-    return not (tensor.is_leaf or tensor.retains_grad) or tensor.grad is None
+    return not (is_leaf_tensor(tensor) or tensor.retains_grad) or tensor.grad is None

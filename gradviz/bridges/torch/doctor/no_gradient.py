@@ -9,7 +9,7 @@ from operator import attrgetter
 from torch.autograd.graph import Node
 
 from ....program.errors import code, count_of, listed
-from ..graph import Output, Tensor, is_function
+from ..graph import Output, Tensor, is_function, is_leaf_tensor
 from .case import Case, capitalized, each_of, grouped, in_line, subject, them, where
 from .causes import GO_ON, Cause, called_by, cause_of, says_of
 from .diagnosis import Finding
@@ -37,7 +37,7 @@ def _own_leaves(case: Case) -> dict[str, Tensor]:
             if (
                 step.function not in ABOUT_GRADIENTS
                 and tensor is not None
-                and tensor.is_leaf
+                and is_leaf_tensor(tensor)
                 and tensor.requires_grad
                 and case.name(tensor)
             ):

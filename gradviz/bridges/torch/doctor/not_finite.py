@@ -11,7 +11,7 @@ from torch.autograd.graph import Node
 
 from ....program.errors import code
 from ..flow import Step, storage_of
-from ..graph import Output, Tensor, dtype_of, output_of, saved_by, type_of
+from ..graph import Output, Tensor, dtype_of, maker_of, output_of, saved_by, type_of
 from .case import Case, in_line, subject, where
 from .causes import called_by
 from .diagnosis import Finding
@@ -367,7 +367,7 @@ def _birth(case: Case) -> Forward | None:
     for step in case.steps:
         for seen in step.makes:
             tensor = seen.ref()
-            if tensor is not None and tensor.requires_grad and tensor.grad_fn is not None:
+            if tensor is not None and maker_of(tensor) is not None:
                 results.setdefault(output_of(tensor), tensor)
     for node in case.graph.nodes:
         own = [one for output, one in results.items() if output.node is node]

@@ -11,7 +11,7 @@ from ....program.code_line import CodeLine, line_at
 from ....program.errors import code, count_of
 from ..capture import Module, dotted
 from ..flow import Call, is_inside, items_of, look_up, storage_of
-from ..graph import Tensor, maker_of
+from ..graph import Tensor, is_leaf_tensor, maker_of
 from ..instances import instances
 from .case import Case, each_of, in_line, subject, them
 from .diagnosis import Finding
@@ -25,13 +25,13 @@ def plain_tensors(case: Case) -> Iterator[Finding]:
         for name, tensor in _tensors(module):
             if not tensor.requires_grad or id(tensor) in registered:
                 continue
-            base = tensor if tensor.is_leaf else _anonymous(case, tensor)
+            base = tensor if is_leaf_tensor(tensor) else _anonymous(case, tensor)
             if base is None or id(tensor) in case.optimized or id(base) in case.optimized:
                 continue
             if base is not tensor and not _precedes_forward(case, tensor):
                 continue
             full = dotted(path, name)
-            if tensor.is_leaf:
+            if is_leaf_tensor(tensor):
                 sentence = (
                     f"{code(full)} requires a gradient but is no parameter of the model: it is a plain tensor, which "
                     "parameters() leaves out, so no optimizer changes it."
@@ -42,7 +42,7 @@ def plain_tensors(case: Case) -> Iterator[Finding]:
                     "arithmetic, and that is a plain tensor, which parameters() leaves out."
                 )
             attribute = name.partition("[")[0]
-            harm = tensor.is_leaf or not case.has_graph or id(base) in leaves
+            harm = is_leaf_tensor(tensor) or not case.has_graph or id(base) in leaves
             ways_out = (
                 f"Wrap it last: self.{attribute} = nn.Parameter(tensor).",
                 "If it should not be trained, register_buffer() it without requires_grad.",
@@ -97,7 +97,8 @@ def _tensors(module: Module) -> Iterator[tuple[str, Tensor]]:
 
 def _anonymous(case: Case, tensor: Tensor) -> Tensor | None:
     """The one leaf that a tensor was computed from directly, if nobody has a name for it."""
-    before = [] if tensor.grad_fn is None else [node for node, _ in tensor.grad_fn.next_functions]
+    maker = maker_of(tensor)
+    before = [] if maker is None else [node for node, _ in maker.next_functions]
     leaves: list[Tensor | None] = [getattr(node, "variable", None) for node in before if node is not None]
     if len(leaves) != 1 or leaves[0] is None or case.name(leaves[0]):
         return None

@@ -266,3 +266,17 @@ def part_behind_a_checkpoint():
     x.requires_grad_()
     loss = checkpoint(torch.tanh, x, use_reentrant=True).sum()
     torch.autograd.grad(loss, [x])  # here
+
+
+def part_written_into():
+    x, _ = data()
+    part, rest = Two().encoder(x).chunk(2, -1)
+    part += rest  # here
+
+
+def part_of_what_was_written_into():
+    x, _ = data()
+    part, rest = Two().encoder(x).chunk(2, -1)
+    with torch.no_grad():
+        part.zero_()
+    rest.sum()  # here

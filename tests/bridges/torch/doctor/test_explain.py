@@ -39,6 +39,8 @@ ERRORS = {
     "backward_of_a_sum_of_numbers": ("detached", "left PyTorch by `item()`"),
     "zeros_of_none": ("unused", "no backward() has come to it"),
     "no_parameters": ("module_list", "`layers`"),
+    "part_written_into": ("view_in_place", "`part` is written into"),
+    "part_of_what_was_written_into": ("view_in_place", "`rest` cannot be used"),
     "part_behind_a_checkpoint": ("reentrant_checkpoint", "a reentrant checkpoint on the way"),
 }
 
