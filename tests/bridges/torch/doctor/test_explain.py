@@ -2,11 +2,14 @@
 
 import inspect
 import sys
+from contextlib import nullcontext
 
 import pytest
+from torch.nn import functional as F
 
 import gradviz
 from tests.bridges.torch.doctor import raising
+from tests.bridges.torch.doctor.faulty import Two, data
 
 ERRORS = {
     "overwritten": ("overwritten", "`h` is overwritten after `sigmoid`"),
@@ -97,3 +100,31 @@ def test_without_an_error_that_is_said(monkeypatch):
     monkeypatch.delattr(sys, "last_value", raising=False)
     monkeypatch.delattr(sys, "last_exc", raising=False)
     assert str(gradviz.explain()) == "There is no error to explain: nothing was raised, or it was caught."
+
+
+def second_pass(*, captured):
+    """A loss that was gone backward from; a second pass raises."""
+    x, y = data()
+    model = Two()
+    with gradviz.torch.capture(model) if captured else nullcontext():
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+    return loss, model
+
+
+@pytest.mark.parametrize("captured", [False, True])
+def test_a_pass_that_has_failed_the_second_time_is_diagnosed(captured, monkeypatch):
+    loss, model = second_pass(captured=captured)
+    said = str(gradviz.diagnose(loss, model))
+    assert said.startswith("Nothing is wrong: ")
+    assert said.endswith("another one needs retain_graph=True in the first, or the loss computed again.")
+    try:
+        loss.backward()
+    except RuntimeError as error:
+        (found,) = gradviz.diagnose(loss, model).findings
+        assert (found.kind, found.harm) == ("freed", True)
+        assert "loss.backward()" in found.line.text
+        assert "has freed the graph" in found.sentence
+        monkeypatch.setattr(sys, "last_value", error, raising=False)
+    assert not gradviz.diagnose(loss, model).is_healthy  # in the next cell of a notebook
+    assert gradviz.diagnose(*second_pass(captured=captured)).is_healthy
