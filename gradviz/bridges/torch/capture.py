@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_right
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from threading import get_ident
+from types import FrameType
 from typing import Any, Self
 from weakref import ref
 
@@ -21,7 +22,7 @@ from torch.compiler import is_compiling
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from .flow import MOST_STEPS, Around, Call, Flow, call_in, forget, those
+from .flow import MOST_STEPS, Around, Call, Flow, call_in, forget, those, users, variables_of
 from .graph import Graph, Tensor, applied, hooks_of, maker_of, next_number, number_of
 from .instances import instances
 
@@ -35,12 +36,13 @@ class capture:
 
     Args:
         models: modules whose parameters and parts are called by their paths in them; without one those are, that are
-            called inside and in no other.
+            called inside and in no other. Where several have parameters, paths begin with what a variable calls each.
         keep: whether what calls return is kept as long as the graph is there, to be looked at in a recording; PyTorch
             itself keeps what its operators need for their backward alone.
 
     Attributes:
-        outermost: the modules that were given, or learnt as they were called, and their classes.
+        outermost: the modules that were given, or learnt as they were called, their classes, and what variables call
+            them.
         thread: in which it was begun.
     """
 
@@ -48,7 +50,8 @@ class capture:
         for model in models:
             if not isinstance(model, Module):
                 raise TypeError(f"capture takes modules, such as a model; {type(model).__name__} is none.")
-        self.outermost = [(ref(model), type(model)) for model in models]
+        frame = sys._getframe(1)
+        self.outermost = [(ref(model), type(model), module_name(model, frame)) for model in models]
         self.thread = get_ident()
         self._is_given = bool(models)
         self._stack: list[ref[Module]] = []
@@ -96,7 +99,7 @@ class capture:
         if is_compiling():
             return
         if not self._stack and not self._is_given and all(module is not one for one in self.models):
-            self.outermost.append((ref(module), type(module)))
+            self.outermost.append((ref(module), type(module), module_name(module, sys._getframe(1))))
         self._stack.append(ref(module))
         self._mark()
 
@@ -151,15 +154,13 @@ class capture:
 
     def parameters(self) -> Iterator[tuple[str, Tensor]]:
         """The parameters of its models by their paths."""
-        models = self.models
-        for model in models:
-            prefix = type(model).__name__ if len(models) > 1 else ""
+        for model, prefix in prefixes(self.models).items():
             yield from whole(model).named_parameters(prefix)
 
     @property
-    def models(self) -> Sequence[Module]:
-        """The modules that were given, or learnt as they were called, and are still there."""
-        return those([one for one, _ in self.outermost])
+    def models(self) -> Mapping[Module, str]:
+        """The modules that were given, or learnt as they were called, and are still there; what they are called."""
+        return {model: name for one, _, name in self.outermost if (model := one()) is not None}
 
 
 REMEMBERED: deque[capture] = deque(maxlen=16)
@@ -172,12 +173,38 @@ def whole(module: Module) -> Module:
     return inner if isinstance(inner, Module) else module
 
 
-def paths_of(models: Sequence[Module]) -> dict[Module, str]:
-    """Every module of some models and its path, in one of several models behind the name of its class."""
-    several = len(models) > 1
+def module_name(module: Module, frame: FrameType | None) -> str:
+    """What a variable of the user's code, or an attribute of ``self`` there, calls a module; else its class does.
+
+    Args:
+        frame: from which on outwards the user's is looked for.
+    """
+    scope = {} if (frame := users(frame)) is None else {**frame.f_globals, **variables_of(frame)}
+    scope = {**getattr(scope.get("self"), "__dict__", {}), **scope}
+    names = (name for name, one in scope.items() if isinstance(one, Module) and whole(one) is whole(module))
+    return next((name for name in names if name[:1] != "_"), type(whole(module)).__name__)
+
+
+def prefixes(models: Mapping[Module, str]) -> dict[Module, str]:
+    """What paths in models begin with, by what these are called: nothing in the only one, or the only with parameters.
+
+    Of equal names the later ones get numbers.
+    """
+    trained = [model for model in models if next(model.parameters(), None) is not None]
+    only = trained if len(trained) == 1 else list(models) if len(models) == 1 else []
+    taken: Counter[str] = Counter()
+    begins: dict[Module, str] = {}
+    for model, name in models.items():
+        begins[model] = "" if model in only else f"{name}_{taken[name]}" if taken[name] else name
+        taken[name] += 1
+    return begins
+
+
+def paths_of(models: Mapping[Module, str]) -> dict[Module, str]:
+    """Every module of some models and its path; in one of several behind what that is called."""
     return {
-        part: dotted(type(model).__name__ if several else "", path)
-        for model in reversed(models)
+        part: dotted(prefix, path)
+        for model, prefix in reversed(prefixes(models).items())
         for path, part in whole(model).named_modules()
     }
 

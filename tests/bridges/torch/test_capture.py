@@ -1,6 +1,7 @@
 """What a capture of the forward pass adds: names of modules and variables."""
 
 import threading
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -42,6 +43,39 @@ def test_modules_are_learnt_as_they_are_called():
     with gradviz.torch.capture():
         loss = model(torch.randn(3, 6)).sum()
     assert outputs(gradviz.debug(loss))[:3] == ["body.0.t", "body.0", "h"]
+
+
+def test_a_loss_module_beside_the_model_leaves_its_names_alone():
+    model, criterion = Net(), nn.CrossEntropyLoss()
+    with gradviz.torch.capture():
+        loss = criterion(model(torch.randn(3, 6)), torch.tensor([0, 1, 0]))
+    session = gradviz.debug(loss)
+    assert {"body.0.weight", "head.bias", "criterion.log_softmax"} <= {*session.finish().gradients}
+
+
+@pytest.mark.parametrize("models", ["none", "given", "learnt"])
+def test_debug_and_diagnose_call_several_models_by_their_variables(models):
+    encoder, decoder, other = nn.Linear(6, 4), nn.Linear(4, 6), Net()
+    x = torch.randn(3, 6)
+    given = [encoder, decoder, other] if models == "given" else []
+    with gradviz.torch.capture(*given) if models != "none" else nullcontext():
+        loss = other(decoder(encoder(x))).square().mean()
+    names = {name for name in gradviz.debug(loss).finish().gradients if name.endswith("bias")}
+    assert names == {"encoder.bias", "decoder.bias", "other.body.0.bias", "other.head.bias"}
+    encoder.requires_grad_(requires_grad=False)
+    with gradviz.torch.capture(*given) if models != "none" else nullcontext():
+        loss = other(decoder(encoder(x).detach())).square().mean()
+    decoder.bias.requires_grad_(requires_grad=False)
+    found = gradviz.diagnose(loss, [encoder, decoder, other])
+    assert [one.names for one in found.findings] == [("encoder.weight", "encoder.bias", "decoder.bias")]
+
+
+def test_models_of_one_class_that_no_variable_holds_get_numbers():
+    layers = [nn.Linear(4, 4) for _ in range(2)]
+    with gradviz.torch.capture(*layers):
+        loss = layers[1](layers[0](torch.randn(3, 4))).sum()
+    gradients = gradviz.debug(loss).finish().gradients
+    assert {"Linear.weight", "Linear", "Linear_1.weight", "loss"} <= {*gradients}
 
 
 def test_without_a_capture_there_are_the_names_of_parameters_and_variables():

@@ -104,7 +104,7 @@ def without_gradient(
         return next(((one.sentence, one.ways_out) for one in findings if name in one.names), None)
 
 
-def _recorded(debug: Callable[[Any], Cursor], loss: Any, models: Sequence[Module]) -> Cursor:
+def _recorded(debug: Callable[[Any], Cursor], loss: Any, models: Iterable[Module]) -> Cursor:
     """The recorded pass; the models are there for their names."""
     return debug(loss)
 

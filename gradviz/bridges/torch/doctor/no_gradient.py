@@ -199,7 +199,7 @@ def _beside(case: Case, trainable: Sequence[str]) -> Finding:
     """A loss that gradients flow from, but not to the model."""
     others = [name for one in case.leaves if (name := case.name(one))]
     of = f", but only from {listed(list(map(code, others[:MOST_NAMED])))}" if others else ""
-    others = [kind.__name__ for each in case.captures for one, kind in each.outermost if one() not in case.models]
+    others = [kind.__name__ for each in case.captures for one, kind, _ in each.outermost if one() not in case.models]
     beside = f" The module that was called is another one, a {code(others[0])}." if others else left_over(case)
     sentence = f"The loss is not connected to the model: it was not computed from any of its parameters{of}.{beside}"
     ways_out = (
