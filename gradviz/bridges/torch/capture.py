@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from threading import get_ident
 from types import FrameType
 from typing import Any, Self
-from weakref import ref
+from weakref import WeakSet, ref
 
 import torch
 from torch.autograd.graph import Node
@@ -36,7 +36,8 @@ class capture:
 
     Args:
         models: modules whose parameters and parts are called by their paths in them; without one those are, that are
-            called inside and in no other. Where several have parameters, paths begin with what a variable calls each.
+            called inside and in no other, or that variables hold and these are parts of. Where several have parameters,
+            paths begin with what a variable calls each.
         keep: whether what calls return is kept as long as the graph is there, to be looked at in a recording; PyTorch
             itself keeps what its operators need for their backward alone.
 
@@ -54,6 +55,7 @@ class capture:
         self.outermost = [(ref(model), type(model), module_name(model, frame)) for model in models]
         self.thread = get_ident()
         self._is_given = bool(models)
+        self._learnt: WeakSet[Module] = WeakSet()
         self._stack: list[ref[Module]] = []
         # From which number on which modules run, the innermost last.
         self._modules: list[tuple[int, Around]] = []
@@ -98,8 +100,10 @@ class capture:
     def _enter(self, module: Module, given: Any) -> None:
         if is_compiling():
             return
-        if not self._stack and not self._is_given and all(module is not one for one in self.models):
-            self.outermost.append((ref(module), type(module), module_name(module, sys._getframe(1))))
+        if not self._stack and not self._is_given and module not in self._learnt:
+            name, holder = holder_of(module, sys._getframe(1))
+            self.outermost.append((ref(holder), type(holder), name))
+            self._learnt.update((module, *holder.modules()))
         self._stack.append(ref(module))
         self._mark()
 
@@ -159,8 +163,11 @@ class capture:
 
     @property
     def models(self) -> Mapping[Module, str]:
-        """The modules that were given, or learnt as they were called, and are still there; what they are called."""
-        return {model: name for one, _, name in self.outermost if (model := one()) is not None}
+        """The modules that were given, or learnt as they were called, and are still there, but parts of others; what
+        they are called."""
+        models = {model: name for one, _, name in self.outermost if (model := one()) is not None}
+        parts = {part for model in models for part in whole(model).modules() if part is not whole(model)}
+        return {model: name for model, name in models.items() if model not in parts}
 
 
 REMEMBERED: deque[capture] = deque(maxlen=16)
@@ -174,15 +181,29 @@ def whole(module: Module) -> Module:
 
 
 def module_name(module: Module, frame: FrameType | None) -> str:
-    """What a variable of the user's code, or an attribute of ``self`` there, calls a module; else its class does.
+    """What a variable of the user's code, or an attribute of ``self`` there, calls a module, of a part its path in what
+    that holds; else its class.
 
     Args:
         frame: from which on outwards the user's is looked for.
     """
+    name, holder = holder_of(module, frame)
+    return next((path for path, part in holder.named_modules() if part is whole(module)), "") or name
+
+
+def holder_of(module: Module, frame: FrameType | None) -> tuple[str, Module]:
+    """The outermost module of variables that a module is or is a part of, and its name; else itself and its class's.
+
+    Args:
+        frame: as of `module_name`.
+    """
     scope = {} if (frame := users(frame)) is None else {**frame.f_globals, **variables_of(frame)}
     scope = {**getattr(scope.get("self"), "__dict__", {}), **scope}
-    names = (name for name, one in scope.items() if isinstance(one, Module) and whole(one) is whole(module))
-    return next((name for name in names if name[:1] != "_"), type(whole(module)).__name__)
+    held = {name: whole(one) for name, one in scope.items() if isinstance(one, Module) and name[:1] != "_"}
+    around = {name: one for name, one in held.items() if any(part is whole(module) for part in one.modules())}
+    parts = {id(part) for one in around.values() for part in one.modules() if part is not one}
+    outer = ((name, one) for name, one in around.items() if id(one) not in parts)
+    return next(outer, (type(whole(module)).__name__, whole(module)))
 
 
 def prefixes(models: Mapping[Module, str]) -> dict[Module, str]:

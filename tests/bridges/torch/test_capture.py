@@ -70,12 +70,32 @@ def test_debug_and_diagnose_call_several_models_by_their_variables(models):
     assert [one.names for one in found.findings] == [("encoder.weight", "encoder.bias", "decoder.bias")]
 
 
+@pytest.mark.parametrize("given", [False, True])
+def test_parts_that_are_called_by_themselves_have_their_paths_in_the_model(given):
+    model, x = Net(), torch.randn(3, 6)
+    with gradviz.torch.capture(*[model.body, model.head] if given else []):
+        h = model.body(x)
+        loss = model.head(h).square().mean()
+        if not given:
+            loss = loss + model(x).mean()
+    names = {name for name in gradviz.debug(loss).finish().gradients if "weight" in name or "h" in name}
+    assert {"body.0.weight", "head.weight", "h"} <= names
+    assert not given or gradviz.diagnose(h.sum()).findings[0].names == ("head.weight", "head.bias")
+
+
 def test_models_of_one_class_that_no_variable_holds_get_numbers():
     layers = [nn.Linear(4, 4) for _ in range(2)]
     with gradviz.torch.capture(*layers):
         loss = layers[1](layers[0](torch.randn(3, 4))).sum()
     gradients = gradviz.debug(loss).finish().gradients
     assert {"Linear.weight", "Linear", "Linear_1.weight", "loss"} <= {*gradients}
+
+
+def test_a_part_that_was_called_before_its_model_was_there_is_one_of_it():
+    with gradviz.torch.capture():
+        model = nn.Sequential(nn.utils.parametrizations.spectral_norm(nn.Linear(4, 3)), nn.Tanh())
+        loss = model(torch.randn(3, 4)).sum()
+    assert "0.parametrizations.weight.original" in gradviz.debug(loss).finish().gradients
 
 
 def test_without_a_capture_there_are_the_names_of_parameters_and_variables():
