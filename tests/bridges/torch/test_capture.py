@@ -108,6 +108,17 @@ def test_without_a_capture_there_are_the_names_of_parameters_and_variables():
     assert {"0.weight", "4.bias", "y", "loss", "x"} <= {name for op in net.ops for name in (*op.inputs, *op.outputs)}
 
 
+def test_leaves_and_results_in_lists_and_dicts_are_called_by_their_places():
+    layers = [{"w": torch.randn(4, 4, requires_grad=True)} for _ in range(2)]
+    params, named = [one["w"] for one in layers], {"0.scale": torch.ones(4, requires_grad=True)}
+    states = [torch.randn(3, 4)]
+    for w in params:
+        states.append(torch.tanh(states[-1] @ w) * named["0.scale"])
+    session = gradviz.debug(states[-1].sum())
+    assert {"params[0]", "w", "named[0.scale]", "states[1]", "states[2]"} <= {*session.finish().gradients}
+    assert session.run_back_to("params[0]_grad") is not None
+
+
 def test_a_variable_in_a_model_is_of_its_module():
     model = ResNet18(8)
     with gradviz.torch.capture(model):
