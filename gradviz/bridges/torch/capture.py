@@ -22,7 +22,7 @@ from torch.compiler import is_compiling
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from .flow import MOST_STEPS, Around, Call, Flow, call_in, forget, those, users, variables_of
+from .flow import MOST_STEPS, Around, Call, Flow, call_in, forget, is_inside, those, users, variables_of
 from .graph import Graph, Tensor, applied, hooks_of, maker_of, next_number, number_of
 from .instances import instances
 
@@ -44,6 +44,7 @@ class capture:
     Attributes:
         outermost: the modules that were given, or learnt as they were called, their classes, and what variables call
             them.
+        functional: the modules that were called with other parameters than their own.
         thread: in which it was begun.
     """
 
@@ -55,6 +56,7 @@ class capture:
         self.outermost = [(ref(model), type(model), module_name(model, frame)) for model in models]
         self.thread = get_ident()
         self._is_given = bool(models)
+        self.functional: WeakSet[Module] = WeakSet()
         self._learnt: WeakSet[Module] = WeakSet()
         self._stack: list[ref[Module]] = []
         # From which number on which modules run, the innermost last.
@@ -104,6 +106,8 @@ class capture:
             name, holder = holder_of(module, sys._getframe(1))
             self.outermost.append((ref(holder), type(holder), name))
             self._learnt.update((module, *holder.modules()))
+        if not self._stack and _is_given_parameters(sys._getframe(1)):
+            self.functional.add(whole(module))
         self._stack.append(ref(module))
         self._mark()
 
@@ -204,6 +208,15 @@ def holder_of(module: Module, frame: FrameType | None) -> tuple[str, Module]:
     parts = {id(part) for one in around.values() for part in one.modules() if part is not one}
     outer = ((name, one) for name, one in around.items() if id(one) not in parts)
     return next(outer, (type(whole(module)).__name__, whole(module)))
+
+
+def _is_given_parameters(frame: FrameType | None) -> bool:
+    """Whether `torch.func.functional_call` is what calls, from a frame of PyTorch outwards."""
+    while frame is not None and is_inside(frame.f_code.co_filename):
+        if frame.f_code.co_name == "_functional_call":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def prefixes(models: Mapping[Module, str]) -> dict[Module, str]:

@@ -198,6 +198,14 @@ def _unknown(case: Case, names: list[str]) -> Finding:
 def _beside(case: Case, trainable: Sequence[str]) -> Finding:
     """A loss that gradients flow from, but not to the model."""
     others = [name for one in case.leaves if (name := case.name(one))]
+    if functional := [one for each in case.captures for one in each.functional if one in case.models]:
+        whose = listed(list(map(code, others[:MOST_NAMED]))) if others else "those"
+        sentence = (
+            f"{code(type(functional[0]).__name__)} is called with other parameters than its own, as functional_call() "
+            f"does: the gradient goes to {whose}, and its own get none."
+        )
+        way_out = "To train its own, compute the others from them, without detach() and stack_module_state()."
+        return Finding("functional", sentence, tuple(trainable), loss_line(case), case.is_given, ways_out=(way_out,))
     of = f", but only from {listed(list(map(code, others[:MOST_NAMED])))}" if others else ""
     others = [kind.__name__ for each in case.captures for one, kind, _ in each.outermost if one() not in case.models]
     beside = f" The module that was called is another one, a {code(others[0])}." if others else left_over(case)
