@@ -455,5 +455,5 @@ def each_of(names: Sequence[str], most: int = 8) -> tuple[str, ...]:
 
 
 def capitalized(text: str) -> str:
-    """As at the beginning of a sentence."""
-    return text[:1].upper() + text[1:]
+    """As at the beginning of a sentence; a call stays as it is written."""
+    return text if text.partition(" ")[0].endswith("()") else text[:1].upper() + text[1:]

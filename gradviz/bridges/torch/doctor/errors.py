@@ -33,12 +33,14 @@ class Scene(NamedTuple):
         frames: of the user's code, the innermost first, each with the line that it is on.
         roots: what a backward pass started from.
         inputs: what it was asked for gradients of.
+        is_called: whether the innermost code of the user's was called by that pass: a Function's backward, or a hook.
     """
 
     message: str
     frames: Sequence[tuple[FrameType, CodeLine]]
     roots: Sequence[Tensor]
     inputs: Sequence[Tensor]
+    is_called: bool = False
 
     @property
     def line(self) -> CodeLine | None:
@@ -83,6 +85,7 @@ def scene_of(error: BaseException) -> Scene:
     frames: list[tuple[FrameType, CodeLine]] = []
     roots: Sequence[Tensor] = ()
     inputs: Sequence[Tensor] = ()
+    outside = 0
     traceback: TracebackType | None = error.__traceback__
     while traceback is not None:
         frame = traceback.tb_frame
@@ -94,8 +97,9 @@ def scene_of(error: BaseException) -> Scene:
             if frame.f_code.co_name in ("backward", "grad"):
                 roots = _tensors(names.get("outputs", names.get("tensors", names.get("self")))) or roots
                 inputs = _tensors(names.get("inputs")) or inputs
+                outside = len(frames)
         traceback = traceback.tb_next
-    return Scene(message_of(error), frames[::-1], roots, inputs)
+    return Scene(message_of(error), frames[::-1], roots, inputs, 0 < outside < len(frames))
 
 
 def _tensors(value: Any) -> list[Tensor]:
@@ -150,7 +154,7 @@ def findings_of(error: BaseException) -> list[Finding] | None:
         (one for one in MEANINGS if re.search(one.words, f"{type(error).__name__}: {message_of(error)}")), None
     )
     if meaning is None or (meaning.kind == "dtype" and not scene.roots):
-        return _about_none(scene, error)
+        return _about_none(scene, error) or _in_a_pass(scene, error)
     case = Case(scene.roots, (), [frame for frame, _ in scene.frames])
     by_rules = [one for rule in meaning.rules for one in rule(case) if one.harm]
     return [_placed(one, scene) for one in by_rules] or [meaning.finding(scene, case)]
@@ -344,6 +348,12 @@ MEANINGS = (
         about=_own_backward,
     ),
     Meaning(
+        "hook",
+        r"hook '.*' has changed the \w+ of value|but hook returned",
+        "A hook that backward() calls{at} gives back what cannot be a gradient there.",
+        ("Return a tensor of the shape, the dtype and the device of what the hook is given, or None to leave that.",),
+    ),
+    Meaning(
         "nan",
         r"returned nan values in its",
         "NaN is born in the backward pass{at}.",
@@ -456,6 +466,17 @@ def _about_none(scene: Scene, error: BaseException) -> list[Finding] | None:
     sentence = f"{name}.grad is None{in_line(line)}: {why}."
     evidence = (f"Python says: {error}",)
     return [Finding(kind, f"{code(name)} has no gradient; {sentence}", (name,), line, True, evidence, ways)]
+
+
+def _in_a_pass(scene: Scene, error: BaseException) -> list[Finding] | None:
+    """An error of code of the user's that a backward pass has called."""
+    if not scene.is_called:
+        return None
+    frame, line = scene.frames[0]
+    name = frame.f_code.co_qualname.rpartition("<locals>.")[2]
+    whose = f"what it calls{where(line)}" if "<" in name else f"{code(name)}{where(line)}, which it calls"
+    said = f"{type(error).__name__}: {message_of(error)}".strip().rstrip(".:")
+    return [Finding("fails", f"backward() fails in {whose}: {said}.", (), line)]
 
 
 def _grad_is_none(tensor: Tensor) -> bool:

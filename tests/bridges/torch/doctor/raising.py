@@ -280,3 +280,34 @@ def part_of_what_was_written_into():
     with torch.no_grad():
         part.zero_()
     rest.sum()  # here
+
+
+class Bare(torch.autograd.Function):
+    """One whose backward reads what its forward did not keep."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * ctx.factor  # here
+
+
+def backward_of_a_function():
+    Bare.apply(torch.ones(3, requires_grad=True)).sum().backward()
+
+
+def in_a_hook():
+    def refuse(gradient):
+        raise ValueError("no such gradient")  # here
+
+    h = torch.ones(3, requires_grad=True) * 2
+    h.register_hook(refuse)
+    torch.autograd.backward(h.sum())
+
+
+def another_size_from_a_hook():
+    h = torch.ones(3, requires_grad=True) * 2
+    h.register_hook(lambda gradient: gradient.sum())
+    h.sum().backward()  # here
