@@ -9,7 +9,7 @@ from operator import attrgetter
 from torch.autograd.graph import Node
 
 from ....program.errors import code, count_of, listed
-from ..graph import Output, Tensor, is_function, is_leaf_tensor
+from ..graph import Output, Tensor, is_function, is_leaf_tensor, type_of
 from .case import Case, capitalized, each_of, grouped, in_line, subject, them, where
 from .causes import GO_ON, Cause, called_by, cause_of, says_of
 from .diagnosis import Finding
@@ -233,6 +233,10 @@ def frozen(case: Case) -> Iterator[Finding]:
     yield Finding("frozen", sentence, tuple(names), harm=False)
 
 
+COMPILED = "CompiledFunction"
+"""The operator that PyTorch makes of what it compiles."""
+
+
 def none_sent(case: Case) -> Iterator[Finding]:
     """Leaves to which an operator sends no gradient though it was asked for one."""
     notes = case.notes
@@ -256,6 +260,12 @@ def none_sent(case: Case) -> Iterator[Finding]:
         sentence = f"{subject(names, case.parameters, 'get')} no gradient: the backward of {owner} "
         sentence += f"returns None for {it}." if is_own else f"sends none to {it}."
         ways_out = ("Return its gradient at that place of what backward returns.",) if is_own else ()
+        if type_of(node) == COMPILED:
+            sentence = (
+                f"{subject(names, case.parameters, 'get')} no gradient: what torch.compile() has made one operator of"
+                f"{where(line)} does not need {it}, or cuts {it} off by detach(), .data, no_grad or a cast to integers."
+            )
+            ways_out = ("Diagnose the loss of the model itself, without torch.compile(): then the line is known.",)
         yield Finding("none_sent", sentence, tuple(names), line, True, each_of(names), ways_out, case.place(node))
 
 

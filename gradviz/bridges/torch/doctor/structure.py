@@ -111,6 +111,25 @@ def _precedes_forward(case: Case, tensor: Tensor) -> bool:
     return seen is None or not any(seen in step.makes and step.function for step in case.steps)
 
 
+def switched(case: Case) -> Iterator[Finding]:
+    """Modules and parameters that were to be frozen by an attribute that they do not have."""
+    for module, path in case.modules.items():
+        trained = sum(one.requires_grad for one in module.parameters())
+        is_set = vars(module).get("requires_grad") is False and assigned(module, "requires_grad") is None
+        if is_set and trained:
+            sentence = (
+                f"`requires_grad = False` of {code(path) if path else 'the model'} freezes nothing: a module has no "
+                f"such attribute, and {count_of(trained, 'parameter')} of it {'is' if trained == 1 else 'are'} trained."
+            )
+            way_out = "Call requires_grad_(False) of the module: it sets that of all its parameters."
+            yield Finding("not_frozen", sentence, (path,) if path else (), ways_out=(way_out,))
+    names = [name for name, one in case.parameters.items() if vars(one).get("require_grad") is False]
+    if names := [name for name in names if case.parameters[name].requires_grad]:
+        sentence = f"{subject(names, case.parameters, 'are')} not frozen: `require_grad` was set, not `requires_grad`."
+        ways_out = ("Write requires_grad = False.",)
+        yield Finding("not_frozen", sentence, tuple(names), evidence=each_of(names), ways_out=ways_out)
+
+
 def hidden_modules(case: Case) -> Iterator[Finding]:
     """Modules in plain lists and dicts, or out of reach in another way: their parameters are not those of the model."""
     in_findings: set[int] = set()

@@ -127,3 +127,20 @@ class Heads(nn.Module):
     def forward(self, x):
         h = self.body(x).relu()
         return self.heads["a"](h), self.heads["b"](h)
+
+
+def frozen_by_an_attribute():
+    model = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 3))
+    model[0].requires_grad = False
+    with capture(model):
+        loss = F.cross_entropy(model(torch.randn(4, 6)), torch.tensor([0, 1, 2, 0]))
+    return loss, model
+
+
+def frozen_by_a_misspelt_attribute():
+    model = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 3))
+    for parameter in model[0].parameters():
+        parameter.require_grad = False
+    with capture(model):
+        loss = F.cross_entropy(model(torch.randn(4, 6)), torch.tensor([0, 1, 2, 0]))
+    return loss, model
