@@ -150,3 +150,27 @@ def test_probabilities_without_their_logarithm_are_remarked():
     (found,) = gradviz.diagnose(torch.nn.functional.nll_loss(model(torch.ones(2, 3)), torch.tensor([0, 1]))).findings
     assert (found.kind, found.harm) == ("twice", False)
     assert "`nll_loss` takes logarithms, and is given what `softmax` returned" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("loss_of", "way_out"),
+    [
+        (lambda h: h[:, :1].std(1).sum(), "Say correction=0, or give more elements."),
+        (lambda h: (h * 1e38).norm(), "Divide by something large first, or compute it in a wider type"),
+    ],
+)
+def test_the_way_out_is_that_of_the_forward_pass_where_it_is_born_there(loss_of, way_out):
+    model = torch.nn.Linear(3, 3)
+    (found,) = gradviz.diagnose(loss_of(model(torch.ones(2, 3))), model).findings
+    assert "It is born in the forward pass." in found.evidence
+    assert [one.startswith(way_out) for one in found.ways_out] == [True]
+
+
+def test_a_hook_of_a_leaf_that_nobody_can_name_is_of_that():
+    def loss():
+        w = torch.ones(2, 3, requires_grad=True)
+        w.register_hook(lambda gradient: gradient * 2)
+        return (w * 2).sum()
+
+    (found,) = gradviz.diagnose(loss()).findings
+    assert found.sentence.endswith("changes the gradient of a tensor of 2 × 3 float32.")
