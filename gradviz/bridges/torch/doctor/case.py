@@ -244,7 +244,8 @@ class Case:
 
     @cached_property
     def _names(self) -> dict[int, str]:
-        return {id(one): name for name, one in reversed(self.parameters.items())}
+        captured = chain.from_iterable(one.parameters() for one in self.captures)
+        return {id(one): name for name, one in reversed([*self.parameters.items(), *captured])}
 
     def name(self, tensor: Tensor) -> str:
         """What the user calls a tensor; empty: it is not known."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sysconfig
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType, TracebackType
 from typing import Any, NamedTuple
@@ -90,7 +92,7 @@ def scene_of(error: BaseException) -> Scene:
     while traceback is not None:
         frame = traceback.tb_frame
         where_it_is = frame.f_code.co_filename
-        if not where_it_is.startswith((*INSIDE, "<frozen")):
+        if not where_it_is.startswith((*INSIDE, "<frozen")) and not _is_of_python(where_it_is):
             frames.append((frame, line_at(frame.f_code, traceback.tb_lasti)))
         elif where_it_is.endswith(("_tensor.py", "autograd/__init__.py", "autograd\\__init__.py")):
             names = frame.f_locals
@@ -100,6 +102,14 @@ def scene_of(error: BaseException) -> Scene:
                 outside = len(frames)
         traceback = traceback.tb_next
     return Scene(message_of(error), frames[::-1], roots, inputs, 0 < outside < len(frames))
+
+
+def _is_of_python(file: str) -> bool:
+    """Whether code is of Python's own library."""
+    return file.startswith(STDLIB) and "-packages" not in file
+
+
+STDLIB = sysconfig.get_path("stdlib") + os.sep
 
 
 def _tensors(value: Any) -> list[Tensor]:
@@ -248,20 +258,15 @@ def _hidden(case: Case) -> Iterator[Finding]:
         yield from plain_tensors(model)
 
 
-NO_WRITING = (
-    "Make a new tensor in place of writing into it: y = x + 1, not x += 1.",
-    "Write into a copy: clone() it first.",
-)
+NEW = "Make a new tensor in place of writing into it: y = x + 1, not x += 1."
+NO_WRITING = (NEW, "Write into a copy: clone() it first.")
 
 MEANINGS = (
     Meaning(
         "overwritten",
         r"modified by an inplace operation",
         "A tensor that an operator kept for the backward pass was overwritten before backward(){at}.",
-        (
-            "Make a new tensor in place of writing into it: y = x + 1, not x += 1.",
-            "A capture around the forward pass tells the line: with gradviz.torch.capture(): ...",
-        ),
+        (NEW, "A capture around the forward pass tells the line: with gradviz.torch.capture(): ..."),
         (overwritten,),
     ),
     Meaning(
@@ -369,9 +374,15 @@ MEANINGS = (
     ),
     Meaning(
         "non_leaf",
-        r"can't optimize a non-leaf Tensor|change requires_grad flags of leaf|deepcopy protocol",
+        r"can't optimize a non-leaf Tensor|change requires_grad flags of leaf",
         "A leaf is wanted{at}, and the tensor was computed from others, as by to(), cuda() or arithmetic.",
         ("Make it a leaf: x.detach().requires_grad_(), after to(), cuda() and arithmetic.",),
+    ),
+    Meaning(
+        "non_leaf",
+        r"deepcopy protocol",
+        "deepcopy(){at} copies leaves alone, and comes to what was computed, as a hidden state that a module keeps.",
+        ("Keep x.detach() in attributes.", "Make a new model, and load_state_dict(model.state_dict()) of the old one."),
     ),
     Meaning(
         "no_grad",
@@ -460,6 +471,7 @@ def _about_none(scene: Scene, error: BaseException) -> list[Finding] | None:
             return [_placed(one, scene) for one in others]
         why, kind = "it is no leaf: it was computed from other tensors", "non_leaf"
         ways = (
+            f"To look at its gradient: {name}.retain_grad() before backward().",
             f"Change it in place: with torch.no_grad(): {name} -= lr * {name}.grad.",
             f"Or make it a leaf: {name} = {name}.detach().requires_grad_().",
         )

@@ -98,7 +98,8 @@ def _cut(case: Case, cause: Cause, cut: Cut, names: list[str]) -> Finding:
     line = case.line(cut.step)
     says = says_of(case, cause, cut)
     reason = purpose_of(case, cut.step, names)
-    evidence = [f"Gradients were switched off in {at}: {at.text}"] if (at := case.line(cut.step.switched)) else []
+    at = case.line(cut.step.switched)
+    evidence = [f"Gradients were switched off in {at}: {at.text}"] if at is not None and at != line else []
     evidence += [*each_of(names), *filter(None, [reason])]
     what = _result(case, cut, them(names))
     sentence = f"{subject(names, case.parameters, 'get')} no gradient: {what} {says}."

@@ -144,3 +144,13 @@ def frozen_by_a_misspelt_attribute():
     with capture(model):
         loss = F.cross_entropy(model(torch.randn(4, 6)), torch.tensor([0, 1, 2, 0]))
     return loss, model
+
+
+def drawn_by_sample():
+    encoder, decoder = nn.Linear(6, 4), nn.Linear(2, 6)
+    model, x = nn.ModuleList([encoder, decoder]), torch.randn(5, 6)
+    with capture(model):
+        mean, log_scale = encoder(x).chunk(2, 1)
+        z = torch.distributions.Normal(mean, log_scale.exp()).sample()
+        loss = F.mse_loss(decoder(z), x)
+    return loss, model

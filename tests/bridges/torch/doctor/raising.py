@@ -1,5 +1,7 @@
 """Small programs that raise errors of PyTorch; none is under a capture unless it says so."""
 
+import copy
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -311,3 +313,16 @@ def another_size_from_a_hook():
     h = torch.ones(3, requires_grad=True) * 2
     h.register_hook(lambda gradient: gradient.sum())
     h.sum().backward()  # here
+
+
+def copied():
+    model, (x, _) = Two(), data()
+    model.state = model.encoder(x)
+    copy.deepcopy(model)  # here
+
+
+def none_of_a_result():
+    w = torch.ones(3, requires_grad=True)
+    h = w * 2
+    h.sum().backward()
+    print(h.grad.norm())  # here

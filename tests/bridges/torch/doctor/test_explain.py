@@ -45,6 +45,8 @@ ERRORS = {
     "backward_of_a_function": ("fails", "`Bare.backward` (raising.py"),
     "in_a_hook": ("fails", "`refuse` (raising.py"),
     "another_size_from_a_hook": ("hook", "gives back what cannot be a gradient"),
+    "copied": ("non_leaf", "copies leaves alone"),
+    "none_of_a_result": ("non_leaf", "it is no leaf"),
     "part_written_into": ("view_in_place", "`part` is written into"),
     "part_of_what_was_written_into": ("view_in_place", "`rest` cannot be used"),
     "part_behind_a_checkpoint": ("reentrant_checkpoint", "a reentrant checkpoint on the way"),

@@ -19,6 +19,7 @@ FAULTS = {
     "distance_to_itself": ("nan", "loss = ((z[", "nan"),
     "repeated_layers_one_unused": ("unused", "", "unused"),
     "in_a_dict": ("module_list", "self.heads = ", "module_list"),
+    "drawn_by_sample": ("no_grad", "z = torch.distributions", "unused"),
     "frozen_by_an_attribute": ("not_frozen", "", "not_frozen"),
     "frozen_by_a_misspelt_attribute": ("not_frozen", "", "not_frozen"),
 }
@@ -174,3 +175,22 @@ def test_a_hook_of_a_leaf_that_nobody_can_name_is_of_that():
 
     (found,) = gradviz.diagnose(loss()).findings
     assert found.sentence.endswith("changes the gradient of a tensor of 2 × 3 float32.")
+
+
+def test_what_is_drawn_from_a_distribution_is_to_be_drawn_by_rsample():
+    (found,) = gradviz.diagnose(*mistaken.drawn_by_sample()).findings
+    assert "`z`, which is computed from them, is drawn by `sample()`" in found.sentence
+    assert "rsample()" in found.ways_out[0]
+    assert not any("switched off" in one for one in found.evidence)
+
+
+def test_a_parameter_of_another_model_has_the_name_that_the_capture_gives_it():
+    first, second = torch.nn.Linear(3, 3), torch.nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(second.parameters(), 0.1)
+    with gradviz.torch.capture():
+        score = second(first(torch.ones(2, 3)))
+        score.mean().backward(retain_graph=True)
+        optimizer.step()
+        loss = score.square().mean()
+    found = gradviz.diagnose(loss, first).findings[0]
+    assert (found.kind, found.names) == ("overwritten", ("second.weight",))
