@@ -76,11 +76,13 @@ class Live:
             RunError: the operator of a net fails: everything is as before, and it is still next. ``bad_device``, also
                 where it runs nested nets, whose operators run where they say themselves.
         """
-        if device is None:
-            self._engine.advance()
-        else:
-            self._changeable(f"run an operator on {device}").advance(device)
-        self._passed = len(self._look())
+        try:
+            if device is None:
+                self._engine.advance()
+            else:
+                self._changeable(f"run an operator on {device}").advance(device)
+        finally:
+            self._passed = len(self._look())
         return self._session.event
 
     def over(self) -> Event | None:
@@ -115,9 +117,11 @@ class Live:
 
     def finish(self) -> Session:
         """Run all that is left."""
-        while self._engine.advance():
-            pass
-        self._passed = len(self._look())
+        try:
+            while self._engine.advance():
+                pass
+        finally:
+            self._passed = len(self._look())
         return self._session
 
     def abort(self) -> Session:

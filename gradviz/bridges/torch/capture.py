@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_right
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from threading import get_ident
+from types import FrameType
 from typing import Any, Self
-from weakref import ref
+from weakref import WeakSet, ref
 
 import torch
 from torch.autograd.graph import Node
@@ -21,7 +22,7 @@ from torch.compiler import is_compiling
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from .flow import MOST_STEPS, Around, Call, Flow, call_in, forget, those
+from .flow import MOST_STEPS, Around, Call, Flow, call_in, forget, is_inside, those, users, variables_of
 from .graph import Graph, Tensor, applied, hooks_of, maker_of, next_number, number_of
 from .instances import instances
 
@@ -35,12 +36,15 @@ class capture:
 
     Args:
         models: modules whose parameters and parts are called by their paths in them; without one those are, that are
-            called inside and in no other.
+            called inside and in no other, or that variables hold and these are parts of. Where several have parameters,
+            paths begin with what a variable calls each.
         keep: whether what calls return is kept as long as the graph is there, to be looked at in a recording; PyTorch
             itself keeps what its operators need for their backward alone.
 
     Attributes:
-        outermost: the modules that were given, or learnt as they were called, and their classes.
+        outermost: the modules that were given, or learnt as they were called, their classes, and what variables call
+            them.
+        functional: the modules that were called with other parameters than their own.
         thread: in which it was begun.
     """
 
@@ -48,9 +52,12 @@ class capture:
         for model in models:
             if not isinstance(model, Module):
                 raise TypeError(f"capture takes modules, such as a model; {type(model).__name__} is none.")
-        self.outermost = [(ref(model), type(model)) for model in models]
+        frame = sys._getframe(1)
+        self.outermost = [(ref(model), type(model), module_name(model, frame)) for model in models]
         self.thread = get_ident()
         self._is_given = bool(models)
+        self.functional: WeakSet[Module] = WeakSet()
+        self._learnt: WeakSet[Module] = WeakSet()
         self._stack: list[ref[Module]] = []
         # From which number on which modules run, the innermost last.
         self._modules: list[tuple[int, Around]] = []
@@ -95,8 +102,12 @@ class capture:
     def _enter(self, module: Module, given: Any) -> None:
         if is_compiling():
             return
-        if not self._stack and not self._is_given and all(module is not one for one in self.models):
-            self.outermost.append((ref(module), type(module)))
+        if not self._stack and not self._is_given and module not in self._learnt:
+            name, holder = holder_of(module, sys._getframe(1))
+            self.outermost.append((ref(holder), type(holder), name))
+            self._learnt.update((module, *holder.modules()))
+        if not self._stack and _is_given_parameters(sys._getframe(1)):
+            self.functional.add(whole(module))
         self._stack.append(ref(module))
         self._mark()
 
@@ -151,15 +162,16 @@ class capture:
 
     def parameters(self) -> Iterator[tuple[str, Tensor]]:
         """The parameters of its models by their paths."""
-        models = self.models
-        for model in models:
-            prefix = type(model).__name__ if len(models) > 1 else ""
+        for model, prefix in prefixes(self.models).items():
             yield from whole(model).named_parameters(prefix)
 
     @property
-    def models(self) -> Sequence[Module]:
-        """The modules that were given, or learnt as they were called, and are still there."""
-        return those([one for one, _ in self.outermost])
+    def models(self) -> Mapping[Module, str]:
+        """The modules that were given, or learnt as they were called, and are still there, but parts of others; what
+        they are called."""
+        models = {model: name for one, _, name in self.outermost if (model := one()) is not None}
+        parts = {part for model in models for part in whole(model).modules() if part is not whole(model)}
+        return {model: name for model, name in models.items() if model not in parts}
 
 
 REMEMBERED: deque[capture] = deque(maxlen=16)
@@ -172,12 +184,61 @@ def whole(module: Module) -> Module:
     return inner if isinstance(inner, Module) else module
 
 
-def paths_of(models: Sequence[Module]) -> dict[Module, str]:
-    """Every module of some models and its path, in one of several models behind the name of its class."""
-    several = len(models) > 1
+def module_name(module: Module, frame: FrameType | None) -> str:
+    """What a variable of the user's code, or an attribute of ``self`` there, calls a module, of a part its path in what
+    that holds; else its class.
+
+    Args:
+        frame: from which on outwards the user's is looked for.
+    """
+    name, holder = holder_of(module, frame)
+    return next((path for path, part in holder.named_modules() if part is whole(module)), "") or name
+
+
+def holder_of(module: Module, frame: FrameType | None) -> tuple[str, Module]:
+    """The outermost module of variables that a module is or is a part of, and its name; else itself and its class's.
+
+    Args:
+        frame: as of `module_name`.
+    """
+    scope = {} if (frame := users(frame)) is None else {**frame.f_globals, **variables_of(frame)}
+    scope = {**getattr(scope.get("self"), "__dict__", {}), **scope}
+    held = {name: whole(one) for name, one in scope.items() if isinstance(one, Module) and name[:1] != "_"}
+    around = {name: one for name, one in held.items() if any(part is whole(module) for part in one.modules())}
+    parts = {id(part) for one in around.values() for part in one.modules() if part is not one}
+    outer = ((name, one) for name, one in around.items() if id(one) not in parts)
+    return next(outer, (type(whole(module)).__name__, whole(module)))
+
+
+def _is_given_parameters(frame: FrameType | None) -> bool:
+    """Whether `torch.func.functional_call` is what calls, from a frame of PyTorch outwards."""
+    while frame is not None and is_inside(frame.f_code.co_filename):
+        if frame.f_code.co_name == "_functional_call":
+            return True
+        frame = frame.f_back
+    return False
+
+
+def prefixes(models: Mapping[Module, str]) -> dict[Module, str]:
+    """What paths in models begin with, by what these are called: nothing in the only one, or the only with parameters.
+
+    Of equal names the later ones get numbers.
+    """
+    trained = [model for model in models if next(model.parameters(), None) is not None]
+    only = trained if len(trained) == 1 else list(models) if len(models) == 1 else []
+    taken: Counter[str] = Counter()
+    begins: dict[Module, str] = {}
+    for model, name in models.items():
+        begins[model] = "" if model in only else f"{name}_{taken[name]}" if taken[name] else name
+        taken[name] += 1
+    return begins
+
+
+def paths_of(models: Mapping[Module, str]) -> dict[Module, str]:
+    """Every module of some models and its path; in one of several behind what that is called."""
     return {
-        part: dotted(type(model).__name__ if several else "", path)
-        for model in reversed(models)
+        part: dotted(prefix, path)
+        for model, prefix in reversed(prefixes(models).items())
         for path, part in whole(model).named_modules()
     }
 

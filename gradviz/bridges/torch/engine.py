@@ -258,9 +258,9 @@ def _bad_inputs(message: str, *ways_out: str) -> GradientError:
 
 
 def _explained(error: Exception) -> Exception:
-    """An error of the engine in the words of the doctor, where that knows it."""
+    """An error of the engine in the words of the doctor, where that knows it; which hook it was says the recording."""
     findings = None if isinstance(error, GradvizError) else findings_of(error)
-    if not findings:
+    if not findings or findings[0].kind in ("hook", "fails"):
         return error
     message = f"{findings[0].sentence} PyTorch says: {first_sentence(message_of(error)).removesuffix('.')}."
     return GradientError(message, kind="engine_failed", ways_out=findings[0].ways_out)

@@ -23,7 +23,7 @@ from torch.compiler import is_compiling
 from torch.overrides import TorchFunctionMode
 from torch.utils.checkpoint import CheckpointFunction
 
-from .graph import Graph, Tensor, function_of, is_leaf, next_number, number_of
+from .graph import Graph, Tensor, function_of, is_leaf, is_leaf_tensor, maker_of, next_number, number_of
 from .values import keep_returned
 
 MOST_STEPS = 100_000
@@ -279,7 +279,7 @@ def look_anew(tensor: Tensor, step: int) -> Seen:
 
 
 def _look(tensor: Tensor, one: ref[Tensor], step: int) -> Seen:
-    requires_grad, is_leaf = tensor.requires_grad, tensor.is_leaf
+    requires_grad, is_leaf = tensor.requires_grad, is_leaf_tensor(tensor)
     is_nameless = is_leaf and requires_grad and type(tensor) is not torch.nn.Parameter
     seen = Seen(one, step, requires_grad, is_leaf, tensor.dtype, storage_of(tensor), is_nameless)
     _seen[id(one)] = seen
@@ -334,7 +334,7 @@ def _seen_result(tensor: Tensor, step: int) -> Seen:
     """A result: one that is given back unchanged was seen before."""
     one = ref(tensor)
     old = _seen.get(id(one))
-    if old is not None and old.requires_grad == tensor.requires_grad and old.is_leaf == tensor.is_leaf:
+    if old is not None and old.requires_grad == tensor.requires_grad and old.is_leaf == is_leaf_tensor(tensor):
         return old
     return _look(tensor, one, step)
 
@@ -344,7 +344,7 @@ def _arrived(tensor: Tensor, frame: FrameType | None, flow: Flow, call: Call | N
     number = next(_numbers)
     seen = look_anew(tensor, number)
     seen.is_named(variable_of(tensor, frame))
-    if tensor.grad_fn is not None:
+    if maker_of(tensor) is not None:
         reads = tuple(dict.fromkeys(sources_of(tensor, [flow])))
         flow.steps.append(Step("", call, (), reads, (seen,), (), (0, 0), True, False, number))
     return seen
@@ -352,7 +352,7 @@ def _arrived(tensor: Tensor, frame: FrameType | None, flow: Flow, call: Call | N
 
 def sources_of(tensor: Tensor, flows: Sequence[Flow]) -> Iterator[Seen]:
     """What a tensor was computed from, of what was seen, by the graph."""
-    stack: list[Any] = [] if tensor.grad_fn is None else [tensor.grad_fn]
+    stack: list[Any] = [] if (maker := maker_of(tensor)) is None else [maker]
     walked = set(stack)
     while stack and len(walked) < MOST_WALKED:
         node = stack.pop()
@@ -418,7 +418,7 @@ def _functions(
 ) -> tuple[type, ...] | None:
     if name != "autograd.grad" or not kwargs.get("create_graph") or any(one.requires_grad for one in results):
         return None
-    nodes = Graph([one for one in given if one.grad_fn is not None]).nodes
+    nodes = Graph([one for one in given if maker_of(one) is not None]).nodes
     return tuple(dict.fromkeys(filter(None, map(function_of, nodes))))
 
 

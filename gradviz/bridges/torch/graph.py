@@ -159,6 +159,14 @@ def maker_of(tensor: Tensor) -> Node | None:
         return None
 
 
+def is_leaf_tensor(tensor: Tensor) -> bool:
+    """Whether a tensor is a leaf; one whose maker is not known any more is none."""
+    try:
+        return tensor.is_leaf
+    except RuntimeError:
+        return False
+
+
 def saved_by(node: Node, output_of: Callable[[Tensor], Output] = output_of) -> list[Saved]:
     """The tensors that an operator has kept and that nobody has written into since; `output_of` tells what they are.
 

@@ -94,10 +94,10 @@ class LivePass:
             self._backward.go_on(happened)
             if at is not None:
                 self._backward.stand(*at)
-            elif self._worker.error is None:
-                self._backward.end(self._notes.error, self._notes.hooked)
             else:
-                raise self._worker.error
+                self._backward.end(self._worker.error or self._notes.error, self._notes.hooked)
+        if self._worker.error is not None:
+            raise self._worker.error
 
     def abort(self) -> None:
         """End it here; what happened stays recorded."""

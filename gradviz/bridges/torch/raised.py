@@ -24,7 +24,7 @@ RETURNED = "expected Variable, but hook returned"
 """How a message begins that is about a hook, and does not say which."""
 
 
-def raised_by(error: Exception, graph: Graph, tensors: Iterable[Tensor], notes: Notes) -> Hooked | None:
+def raised_by(error: BaseException, graph: Graph, tensors: Iterable[Tensor], notes: Notes) -> Hooked | None:
     """The hook of a tensor that has raised; None: none has.
 
     Args:

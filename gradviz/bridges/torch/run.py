@@ -74,9 +74,9 @@ def run(
                 for one, gradient in zip(wanted, returned, strict=True):
                     if one not in hooked:
                         notes.returns(one, gradient)
-        except Exception as error:
+        except BaseException as error:
             notes.hooked = raised_by(error, graph, tensors, notes)
-            if not notes.has_begun and notes.hooked is None:
+            if not isinstance(error, Exception) or (not notes.has_begun and notes.hooked is None):
                 raise
             notes.error = error
     return notes

@@ -399,7 +399,7 @@ class Backward:
             return True
         return any(node.name() == word for node in self._runs)
 
-    def end(self, error: Exception | None, hooked: Hooked | None = None) -> None:
+    def end(self, error: BaseException | None, hooked: Hooked | None = None) -> None:
         """How it ended: with an error, which a hook has raised or else the node that was next, or whole."""
         if error is not None:
             at = self._at or (self._graph.nodes[self._queue[-1].index] if self._queue else None)
@@ -461,7 +461,7 @@ def _priority(one: Waiting) -> tuple[int, int]:
     return one.rank, -one.arrival
 
 
-def _failed(error: Exception, who: str, index: int | None) -> Failed:
+def _failed(error: BaseException, who: str, index: int | None) -> Failed:
     """The engine has stopped, at an operator if one was next."""
     if not isinstance(error, GradvizError):
         what = f"{who} raised {type(error).__name__}: {message_of(error).strip().removesuffix('.')}."

@@ -1,6 +1,7 @@
 """What a capture of the forward pass adds: names of modules and variables."""
 
 import threading
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -44,6 +45,59 @@ def test_modules_are_learnt_as_they_are_called():
     assert outputs(gradviz.debug(loss))[:3] == ["body.0.t", "body.0", "h"]
 
 
+def test_a_loss_module_beside_the_model_leaves_its_names_alone():
+    model, criterion = Net(), nn.CrossEntropyLoss()
+    with gradviz.torch.capture():
+        loss = criterion(model(torch.randn(3, 6)), torch.tensor([0, 1, 0]))
+    session = gradviz.debug(loss)
+    assert {"body.0.weight", "head.bias", "criterion.log_softmax"} <= {*session.finish().gradients}
+
+
+@pytest.mark.parametrize("models", ["none", "given", "learnt"])
+def test_debug_and_diagnose_call_several_models_by_their_variables(models):
+    encoder, decoder, other = nn.Linear(6, 4), nn.Linear(4, 6), Net()
+    x = torch.randn(3, 6)
+    given = [encoder, decoder, other] if models == "given" else []
+    with gradviz.torch.capture(*given) if models != "none" else nullcontext():
+        loss = other(decoder(encoder(x))).square().mean()
+    names = {name for name in gradviz.debug(loss).finish().gradients if name.endswith("bias")}
+    assert names == {"encoder.bias", "decoder.bias", "other.body.0.bias", "other.head.bias"}
+    encoder.requires_grad_(requires_grad=False)
+    with gradviz.torch.capture(*given) if models != "none" else nullcontext():
+        loss = other(decoder(encoder(x).detach())).square().mean()
+    decoder.bias.requires_grad_(requires_grad=False)
+    found = gradviz.diagnose(loss, [encoder, decoder, other])
+    assert [one.names for one in found.findings] == [("encoder.weight", "encoder.bias", "decoder.bias")]
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_parts_that_are_called_by_themselves_have_their_paths_in_the_model(given):
+    model, x = Net(), torch.randn(3, 6)
+    with gradviz.torch.capture(*[model.body, model.head] if given else []):
+        h = model.body(x)
+        loss = model.head(h).square().mean()
+        if not given:
+            loss = loss + model(x).mean()
+    names = {name for name in gradviz.debug(loss).finish().gradients if "weight" in name or "h" in name}
+    assert {"body.0.weight", "head.weight", "h"} <= names
+    assert not given or gradviz.diagnose(h.sum()).findings[0].names == ("head.weight", "head.bias")
+
+
+def test_models_of_one_class_that_no_variable_holds_get_numbers():
+    layers = [nn.Linear(4, 4) for _ in range(2)]
+    with gradviz.torch.capture(*layers):
+        loss = layers[1](layers[0](torch.randn(3, 4))).sum()
+    gradients = gradviz.debug(loss).finish().gradients
+    assert {"Linear.weight", "Linear", "Linear_1.weight", "loss"} <= {*gradients}
+
+
+def test_a_part_that_was_called_before_its_model_was_there_is_one_of_it():
+    with gradviz.torch.capture():
+        model = nn.Sequential(nn.utils.parametrizations.spectral_norm(nn.Linear(4, 3)), nn.Tanh())
+        loss = model(torch.randn(3, 4)).sum()
+    assert "0.parametrizations.weight.original" in gradviz.debug(loss).finish().gradients
+
+
 def test_without_a_capture_there_are_the_names_of_parameters_and_variables():
     model = mlp()
     x = torch.randn(3, 6)
@@ -52,6 +106,17 @@ def test_without_a_capture_there_are_the_names_of_parameters_and_variables():
     net = gradviz.debug(loss).net
     assert [op.outputs[0] for op in net.ops][-1] == "0.weight_grad"
     assert {"0.weight", "4.bias", "y", "loss", "x"} <= {name for op in net.ops for name in (*op.inputs, *op.outputs)}
+
+
+def test_leaves_and_results_in_lists_and_dicts_are_called_by_their_places():
+    layers = [{"w": torch.randn(4, 4, requires_grad=True)} for _ in range(2)]
+    params, named = [one["w"] for one in layers], {"0.scale": torch.ones(4, requires_grad=True)}
+    states = [torch.randn(3, 4)]
+    for w in params:
+        states.append(torch.tanh(states[-1] @ w) * named["0.scale"])
+    session = gradviz.debug(states[-1].sum())
+    assert {"params[0]", "w", "named[0.scale]", "states[1]", "states[2]"} <= {*session.finish().gradients}
+    assert session.run_back_to("params[0]_grad") is not None
 
 
 def test_a_variable_in_a_model_is_of_its_module():

@@ -22,7 +22,7 @@ def test_models_tensors_and_graphs_are_let_go():
         gc.collect()
         assert [one() for one in held] == [None] * 4
     assert "tanh" in [step.function for step in seen.flow.steps]
-    assert seen.models == ()
+    assert not seen.models
 
 
 def test_notes_take_little_beside_what_a_pass_keeps():

@@ -234,13 +234,20 @@ def test_a_hook_that_raises_is_the_last_event(model, loss):
     assert gradviz.live(loss).finish().event.kind == "Completed"
 
 
-def test_a_hook_that_ends_the_program_does_so(model, loss):
+@pytest.mark.parametrize("verb", ["finish", "step", "continue_"])
+def test_a_hook_that_ends_the_program_does_so(model, loss, verb):
     handle = model[0].weight.register_hook(lambda gradient: sys.exit("on purpose"))
     live = gradviz.live(loss)
+    live.break_on("Failed")
+    while verb == "step" and live.next != "#1 addmm":
+        live.step()
     with pytest.raises(SystemExit, match="on purpose"):
-        live.finish()
+        (live.step(), live.step()) if verb == "step" else getattr(live, verb)()
     handle.remove()
     assert live.next is None
+    said = "The pass stops here. A hook of the gradient of 0.weight raised SystemExit: on purpose."
+    assert live.session.narration == said
+    assert live.session.run_back_to("GeneratorAdded") is not None
 
 
 @pytest.mark.usefixtures("ctrl_c")

@@ -15,7 +15,7 @@ from ..flow import users
 from ..graph import DISABLED, Tensor, raw_saved_by
 from .case import Case
 from .diagnosis import Diagnosis, Finding
-from .errors import findings_of, first_sentence
+from .errors import findings_of, first_sentence, scene_of
 from .no_gradient import frozen, parameters_without
 from .no_loss import no_tensor
 from .rules import RULES
@@ -54,7 +54,7 @@ def diagnose(
         case = Case(tensors, models, [frame] if (frame := users(sys._getframe(1))) is not None else [])
         if not tensors or len(tensors) < len(roots):
             return Diagnosis.of(no_tensor(case, next(one for one in roots if not isinstance(one, Tensor))), "")
-        findings = [one for rule in RULES for one in rule(case)]
+        findings = [one for rule in RULES for one in rule(case)] + _second_pass(case)
         session = partial(_recorded, debug, loss, case.models) if debug is not None and case.notes is not None else None
         return Diagnosis.of(findings, f"Nothing is wrong: {_looked_at(case)}.", session)
 
@@ -65,7 +65,7 @@ def explain(error: BaseException | None = None) -> Diagnosis:
     Args:
         error: None: the last that no code has caught, as in a notebook.
     """
-    error = error or getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+    error = error or _last_error()
     if error is None:
         return Diagnosis.of((), "There is no error to explain: nothing was raised, or it was caught.")
     with DISABLED():
@@ -74,6 +74,20 @@ def explain(error: BaseException | None = None) -> Diagnosis:
         message = f"{type(error).__name__}: {message_of(error)}".strip().rstrip(".:")
         return Diagnosis.of((), f"This error is not about gradients. {message}.")
     return Diagnosis.of(findings, "")
+
+
+def _last_error() -> BaseException | None:
+    """The last that no code has caught."""
+    return getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+
+
+def _second_pass(case: Case) -> list[Finding]:
+    """What the error says that the user looks at, if a second pass from the same tensors has ended in it."""
+    error = sys.exception() or _last_error() if case.is_over else None
+    roots = [] if error is None else scene_of(error).roots
+    if error is None or not any(one is root for one in case.roots for root in roots):
+        return []
+    return [one for one in findings_of(error) or () if one.kind == "freed"]
 
 
 def without_gradient(
@@ -90,7 +104,7 @@ def without_gradient(
         return next(((one.sentence, one.ways_out) for one in findings if name in one.names), None)
 
 
-def _recorded(debug: Callable[[Any], Cursor], loss: Any, models: Sequence[Module]) -> Cursor:
+def _recorded(debug: Callable[[Any], Cursor], loss: Any, models: Iterable[Module]) -> Cursor:
     """The recorded pass; the models are there for their names."""
     return debug(loss)
 
@@ -102,5 +116,6 @@ def _looked_at(case: Case) -> str:
     operators = count_of(len(nodes), "operator")
     text = f"{parameters}, {operators} and {count_of(saved, 'saved tensor')} were looked at"
     if case.is_over:
-        text = f"{parameters} and {operators} were looked at; what these had saved is freed, as after backward()"
+        text = f"{parameters} and {operators} were looked at; what these had saved is freed, as after backward(): "
+        text += "another one needs retain_graph=True in the first, or the loss computed again"
     return text.replace("leafs", "leaves")

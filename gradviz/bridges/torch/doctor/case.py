@@ -18,9 +18,21 @@ from torch.autograd.graph import Node
 from ....program import GradvizError
 from ....program.code_line import CodeLine, line_at, stored
 from ....program.errors import code, listed
-from ..capture import REMEMBERED, Module, capture, captures, dotted, paths_of, tensors_on, whole, with_hooks
+from ..capture import (
+    REMEMBERED,
+    Module,
+    capture,
+    captures,
+    dotted,
+    module_name,
+    paths_of,
+    prefixes,
+    tensors_on,
+    whole,
+    with_hooks,
+)
 from ..flow import Call, Seen, Step, items_of, look_up, sources_of, storage_of, variables_of
-from ..graph import Graph, Output, Tensor, described, function_of, is_freed, number_of, output_of, type_of
+from ..graph import Graph, Output, Tensor, described, function_of, is_freed, maker_of, number_of, type_of
 from ..instances import instances
 from ..origins import Origin, origins
 from ..run import run
@@ -63,7 +75,7 @@ class Case:
         self.graph = Graph(self.graph_roots)
         self._nobodys = {node for node, count in _counts(self.graph) if count <= _FEWEST}
         self._given = [whole(one) for one in models]
-        self.models = self._given or self._outermost_models()
+        self.models = self._called(self._given or self._outermost_models())
 
     def _outermost_models(self) -> list[Module]:
         """The outermost modules that captures and variables know, of which something is in the graph or was called."""
@@ -79,6 +91,12 @@ class Case:
             and (id(one) in called or not self.has_graph or any(id(leaf) in leaves for leaf in one.parameters()))
             and next(one.parameters(), None) is not None
         ]
+
+    def _called(self, models: Iterable[Module]) -> dict[Module, str]:
+        """Models, and what they are called: in a capture, else in the user's code."""
+        captured = {whole(model): name for one in self.captures for model, name in one.models.items()}
+        frame = next(iter(self.frames), None)
+        return {model: captured.get(model) or module_name(model, frame) for model in models}
 
     @property
     def has_graph(self) -> bool:
@@ -211,16 +229,9 @@ class Case:
 
     @cached_property
     def parameters(self) -> dict[str, Tensor]:
-        """The parameters of the models by their paths, behind the name of the class where there are several models."""
-        several = len(self.models) > 1
-        names = [type(model).__name__ for model in self.models]
-        parameters: dict[str, Tensor] = {}
-        for number, model in enumerate(self.models):
-            prefix = f"{names[number]}." if several else ""
-            if several and names.count(names[number]) > 1:
-                prefix = f"{self.variable(model) or f'{names[number]} {number + 1}'}."
-            parameters |= {prefix + name: one for name, one in model.named_parameters()}
-        return parameters
+        """The parameters of the models by their paths, behind what a model is called where there are several."""
+        begins = prefixes(self.models)
+        return dict(chain.from_iterable(model.named_parameters(prefix) for model, prefix in begins.items()))
 
     @cached_property
     def modules(self) -> dict[Module, str]:
@@ -233,7 +244,8 @@ class Case:
 
     @cached_property
     def _names(self) -> dict[int, str]:
-        return {id(one): name for name, one in reversed(self.parameters.items())}
+        captured = chain.from_iterable(one.parameters() for one in self.captures)
+        return {id(one): name for name, one in reversed([*self.parameters.items(), *captured])}
 
     def name(self, tensor: Tensor) -> str:
         """What the user calls a tensor; empty: it is not known."""
@@ -343,7 +355,7 @@ class Case:
         if one.node in self.graph.leaves:
             return self.name(self.graph.leaves[one.node])
         for name, value in self.tensors_of_variables():
-            if value.requires_grad and not value.is_inference() and output_of(value) == one:
+            if maker_of(value) is one.node and value.output_nr == one.slot:
                 return name
         if name := self.origins.get(one.node, Origin()).name:
             return name
@@ -444,5 +456,5 @@ def each_of(names: Sequence[str], most: int = 8) -> tuple[str, ...]:
 
 
 def capitalized(text: str) -> str:
-    """As at the beginning of a sentence."""
-    return text[:1].upper() + text[1:]
+    """As at the beginning of a sentence; a call stays as it is written."""
+    return text if text.partition(" ")[0].endswith("()") else text[:1].upper() + text[1:]

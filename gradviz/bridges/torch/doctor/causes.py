@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from ....program.code_line import line_at
 from ....program.errors import code, listed
 from ..flow import Seen, Step
 from .case import Case, in_line, line_of, where
@@ -33,6 +34,11 @@ class Cause(NamedTuple):
     rank: int = 0
 
 
+def _is_drawn(step: Step) -> bool:
+    """Whether a distribution has switched gradients off, to draw from it."""
+    return not step.is_tracked and step.switched is not None and ".sample(" in line_at(*step.switched).text
+
+
 GO_ON = "Go on with the tensor itself: numbers and arrays have no history."
 OUTSIDE = "Compute it outside of that block."
 CAUSES = (
@@ -59,6 +65,15 @@ CAUSES = (
         lambda step, result: step.function in ("data", "data="),
         "is cut off by `.data`{at}",
         ("Leave `.data` out: it gives the elements without their history.",),
+    ),
+    Cause(
+        "no_grad",
+        lambda step, result: _is_drawn(step),
+        "is drawn by `sample()`{at}, through which no gradient goes",
+        (
+            "Draw it by rsample(), where the distribution has it: the gradient goes through that.",
+            "Else let the loss have the logarithm of its probability: -distribution.log_prob(x) * reward.",
+        ),
     ),
     Cause(
         "no_grad",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sysconfig
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType, TracebackType
 from typing import Any, NamedTuple
@@ -13,7 +15,7 @@ from ....program.code_line import CodeLine, line_at
 from ....program.errors import code, count_of, listed, message_of
 from ..capture import Module
 from ..flow import INSIDE
-from ..graph import Tensor
+from ..graph import Tensor, is_leaf_tensor
 from .case import Case, capitalized, in_line, where
 from .damage import freed, overwritten
 from .diagnosis import Finding
@@ -33,12 +35,14 @@ class Scene(NamedTuple):
         frames: of the user's code, the innermost first, each with the line that it is on.
         roots: what a backward pass started from.
         inputs: what it was asked for gradients of.
+        is_called: whether the innermost code of the user's was called by that pass: a Function's backward, or a hook.
     """
 
     message: str
     frames: Sequence[tuple[FrameType, CodeLine]]
     roots: Sequence[Tensor]
     inputs: Sequence[Tensor]
+    is_called: bool = False
 
     @property
     def line(self) -> CodeLine | None:
@@ -83,19 +87,29 @@ def scene_of(error: BaseException) -> Scene:
     frames: list[tuple[FrameType, CodeLine]] = []
     roots: Sequence[Tensor] = ()
     inputs: Sequence[Tensor] = ()
+    outside = 0
     traceback: TracebackType | None = error.__traceback__
     while traceback is not None:
         frame = traceback.tb_frame
         where_it_is = frame.f_code.co_filename
-        if not where_it_is.startswith((*INSIDE, "<frozen")):
+        if not where_it_is.startswith((*INSIDE, "<frozen")) and not _is_of_python(where_it_is):
             frames.append((frame, line_at(frame.f_code, traceback.tb_lasti)))
         elif where_it_is.endswith(("_tensor.py", "autograd/__init__.py", "autograd\\__init__.py")):
             names = frame.f_locals
             if frame.f_code.co_name in ("backward", "grad"):
                 roots = _tensors(names.get("outputs", names.get("tensors", names.get("self")))) or roots
                 inputs = _tensors(names.get("inputs")) or inputs
+                outside = len(frames)
         traceback = traceback.tb_next
-    return Scene(message_of(error), frames[::-1], roots, inputs)
+    return Scene(message_of(error), frames[::-1], roots, inputs, 0 < outside < len(frames))
+
+
+def _is_of_python(file: str) -> bool:
+    """Whether code is of Python's own library."""
+    return file.startswith(STDLIB) and "-packages" not in file
+
+
+STDLIB = sysconfig.get_path("stdlib") + os.sep
 
 
 def _tensors(value: Any) -> list[Tensor]:
@@ -150,7 +164,7 @@ def findings_of(error: BaseException) -> list[Finding] | None:
         (one for one in MEANINGS if re.search(one.words, f"{type(error).__name__}: {message_of(error)}")), None
     )
     if meaning is None or (meaning.kind == "dtype" and not scene.roots):
-        return _about_none(scene, error)
+        return _about_none(scene, error) or _in_a_pass(scene, error)
     case = Case(scene.roots, (), [frame for frame, _ in scene.frames])
     by_rules = [one for rule in meaning.rules for one in rule(case) if one.harm]
     return [_placed(one, scene) for one in by_rules] or [meaning.finding(scene, case)]
@@ -182,7 +196,8 @@ def _first(fits: Callable[[Tensor], bool]) -> Callable[[Scene, Case], About]:
 
 
 def _leaf(scene: Scene, case: Case) -> About:
-    names = scene.tensors(lambda one: one.is_leaf and one.requires_grad) or scene.tensors(lambda one: one.requires_grad)
+    wanted = scene.tensors(lambda one: one.requires_grad)
+    names = scene.tensors(lambda one: one.requires_grad and is_leaf_tensor(one)) or wanted
     what = "a leaf that requires a gradient"
     return About(f"{code(names[0])} is {what} and", names[:1]) if names else About(what)
 
@@ -243,16 +258,30 @@ def _hidden(case: Case) -> Iterator[Finding]:
         yield from plain_tensors(model)
 
 
+NEW = "Make a new tensor in place of writing into it: y = x + 1, not x += 1."
+NO_WRITING = (NEW, "Write into a copy: clone() it first.")
+
 MEANINGS = (
     Meaning(
         "overwritten",
-        r"modified by an inplace operation|is a view and is being modified inplace",
+        r"modified by an inplace operation",
         "A tensor that an operator kept for the backward pass was overwritten before backward(){at}.",
-        (
-            "Make a new tensor in place of writing into it: y = x + 1, not x += 1.",
-            "A capture around the forward pass tells the line: with gradviz.torch.capture(): ...",
-        ),
+        (NEW, "A capture around the forward pass tells the line: with gradviz.torch.capture(): ..."),
         (overwritten,),
+    ),
+    Meaning(
+        "view_in_place",
+        r"its base or another view of its base has been modified inplace",
+        "{what} cannot be used{at}: it is a view of a tensor that was written into since, itself or by another view.",
+        ("clone() the view before that, or take it anew afterwards.", *NO_WRITING),
+        about=_first(lambda tensor: tensor._is_view()),
+    ),
+    Meaning(
+        "view_in_place",
+        r"[Vv]iew .*is being modified inplace",
+        "{what} is written into{at}, and is a view through which a gradient could not go back then.",
+        NO_WRITING,
+        about=_first(lambda tensor: tensor._is_view()),
     ),
     Meaning(
         "freed",
@@ -324,6 +353,12 @@ MEANINGS = (
         about=_own_backward,
     ),
     Meaning(
+        "hook",
+        r"hook '.*' has changed the \w+ of value|but hook returned",
+        "A hook that backward() calls{at} gives back what cannot be a gradient there.",
+        ("Return a tensor of the shape, the dtype and the device of what the hook is given, or None to leave that.",),
+    ),
+    Meaning(
         "nan",
         r"returned nan values in its",
         "NaN is born in the backward pass{at}.",
@@ -339,9 +374,15 @@ MEANINGS = (
     ),
     Meaning(
         "non_leaf",
-        r"can't optimize a non-leaf Tensor|change requires_grad flags of leaf|deepcopy protocol",
+        r"can't optimize a non-leaf Tensor|change requires_grad flags of leaf",
         "A leaf is wanted{at}, and the tensor was computed from others, as by to(), cuda() or arithmetic.",
         ("Make it a leaf: x.detach().requires_grad_(), after to(), cuda() and arithmetic.",),
+    ),
+    Meaning(
+        "non_leaf",
+        r"deepcopy protocol",
+        "deepcopy(){at} copies leaves alone, and comes to what was computed, as a hidden state that a module keeps.",
+        ("Keep x.detach() in attributes.", "Make a new model, and load_state_dict(model.state_dict()) of the old one."),
     ),
     Meaning(
         "no_grad",
@@ -421,7 +462,7 @@ def _about_none(scene: Scene, error: BaseException) -> list[Finding] | None:
         ways: tuple[str, ...] = (
             f"Call {name}.requires_grad_() before it is used; what is computed under no_grad needs it again.",
         )
-    elif tensor.is_leaf:
+    elif is_leaf_tensor(tensor):
         why, kind = "no backward() has come to it", "unused"
         ways = ("Call backward() first, and look whether the loss is computed from it.",)
     else:
@@ -430,6 +471,7 @@ def _about_none(scene: Scene, error: BaseException) -> list[Finding] | None:
             return [_placed(one, scene) for one in others]
         why, kind = "it is no leaf: it was computed from other tensors", "non_leaf"
         ways = (
+            f"To look at its gradient: {name}.retain_grad() before backward().",
             f"Change it in place: with torch.no_grad(): {name} -= lr * {name}.grad.",
             f"Or make it a leaf: {name} = {name}.detach().requires_grad_().",
         )
@@ -438,5 +480,16 @@ def _about_none(scene: Scene, error: BaseException) -> list[Finding] | None:
     return [Finding(kind, f"{code(name)} has no gradient; {sentence}", (name,), line, True, evidence, ways)]
 
 
+def _in_a_pass(scene: Scene, error: BaseException) -> list[Finding] | None:
+    """An error of code of the user's that a backward pass has called."""
+    if not scene.is_called:
+        return None
+    frame, line = scene.frames[0]
+    name = frame.f_code.co_qualname.rpartition("<locals>.")[2]
+    whose = f"what it calls{where(line)}" if "<" in name else f"{code(name)}{where(line)}, which it calls"
+    said = f"{type(error).__name__}: {message_of(error)}".strip().rstrip(".:")
+    return [Finding("fails", f"backward() fails in {whose}: {said}.", (), line)]
+
+
 def _grad_is_none(tensor: Tensor) -> bool:
-    return not (tensor.is_leaf or tensor.retains_grad) or tensor.grad is None
+    return not (is_leaf_tensor(tensor) or tensor.retains_grad) or tensor.grad is None

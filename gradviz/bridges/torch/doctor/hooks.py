@@ -41,7 +41,9 @@ def hooks(case: Case) -> Iterator[Finding]:
         if is_in_place or (output in arrived and _is_changed(terms, arrived[output])):
             name = case.output_name(output)
             hook, line = hook_of(case, output.node)
-            whose = f"of {code(name)}" if name else f"of the result of {case.operator(output.node)}"
+            leaf = case.graph.leaves.get(output.node)
+            result = f"the result of {case.operator(output.node)}" if leaf is None else case.called(leaf)
+            whose = f"of {code(name)}" if name else f"of {result}"
             how = " in place" if is_in_place else ""
             sentence = f"A hook{hook}{where(line)} changes the gradient {whose}{how}."
             names, place = (name,) if name else (), case.place(output.node)

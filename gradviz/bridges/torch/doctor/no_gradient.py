@@ -9,7 +9,7 @@ from operator import attrgetter
 from torch.autograd.graph import Node
 
 from ....program.errors import code, count_of, listed
-from ..graph import Output, Tensor, is_function
+from ..graph import Output, Tensor, is_function, is_leaf_tensor, type_of
 from .case import Case, capitalized, each_of, grouped, in_line, subject, them, where
 from .causes import GO_ON, Cause, called_by, cause_of, says_of
 from .diagnosis import Finding
@@ -37,7 +37,7 @@ def _own_leaves(case: Case) -> dict[str, Tensor]:
             if (
                 step.function not in ABOUT_GRADIENTS
                 and tensor is not None
-                and tensor.is_leaf
+                and is_leaf_tensor(tensor)
                 and tensor.requires_grad
                 and case.name(tensor)
             ):
@@ -98,7 +98,8 @@ def _cut(case: Case, cause: Cause, cut: Cut, names: list[str]) -> Finding:
     line = case.line(cut.step)
     says = says_of(case, cause, cut)
     reason = purpose_of(case, cut.step, names)
-    evidence = [f"Gradients were switched off in {at}: {at.text}"] if (at := case.line(cut.step.switched)) else []
+    at = case.line(cut.step.switched)
+    evidence = [f"Gradients were switched off in {at}: {at.text}"] if at is not None and at != line else []
     evidence += [*each_of(names), *filter(None, [reason])]
     what = _result(case, cut, them(names))
     sentence = f"{subject(names, case.parameters, 'get')} no gradient: {what} {says}."
@@ -198,8 +199,16 @@ def _unknown(case: Case, names: list[str]) -> Finding:
 def _beside(case: Case, trainable: Sequence[str]) -> Finding:
     """A loss that gradients flow from, but not to the model."""
     others = [name for one in case.leaves if (name := case.name(one))]
+    if functional := [one for each in case.captures for one in each.functional if one in case.models]:
+        whose = listed(list(map(code, others[:MOST_NAMED]))) if others else "those"
+        sentence = (
+            f"{code(type(functional[0]).__name__)} is called with other parameters than its own, as functional_call() "
+            f"does: the gradient goes to {whose}, and its own get none."
+        )
+        way_out = "To train its own, compute the others from them, without detach() and stack_module_state()."
+        return Finding("functional", sentence, tuple(trainable), loss_line(case), case.is_given, ways_out=(way_out,))
     of = f", but only from {listed(list(map(code, others[:MOST_NAMED])))}" if others else ""
-    others = [kind.__name__ for each in case.captures for one, kind in each.outermost if one() not in case.models]
+    others = [kind.__name__ for each in case.captures for one, kind, _ in each.outermost if one() not in case.models]
     beside = f" The module that was called is another one, a {code(others[0])}." if others else left_over(case)
     sentence = f"The loss is not connected to the model: it was not computed from any of its parameters{of}.{beside}"
     ways_out = (
@@ -225,6 +234,10 @@ def frozen(case: Case) -> Iterator[Finding]:
     yield Finding("frozen", sentence, tuple(names), harm=False)
 
 
+COMPILED = "CompiledFunction"
+"""The operator that PyTorch makes of what it compiles."""
+
+
 def none_sent(case: Case) -> Iterator[Finding]:
     """Leaves to which an operator sends no gradient though it was asked for one."""
     notes = case.notes
@@ -248,6 +261,12 @@ def none_sent(case: Case) -> Iterator[Finding]:
         sentence = f"{subject(names, case.parameters, 'get')} no gradient: the backward of {owner} "
         sentence += f"returns None for {it}." if is_own else f"sends none to {it}."
         ways_out = ("Return its gradient at that place of what backward returns.",) if is_own else ()
+        if type_of(node) == COMPILED:
+            sentence = (
+                f"{subject(names, case.parameters, 'get')} no gradient: what torch.compile() has made one operator of"
+                f"{where(line)} does not need {it}, or cuts {it} off by detach(), .data, no_grad or a cast to integers."
+            )
+            ways_out = ("Diagnose the loss of the model itself, without torch.compile(): then the line is known.",)
         yield Finding("none_sent", sentence, tuple(names), line, True, each_of(names), ways_out, case.place(node))
 
 

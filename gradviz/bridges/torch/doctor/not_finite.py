@@ -11,7 +11,7 @@ from torch.autograd.graph import Node
 
 from ....program.errors import code
 from ..flow import Step, storage_of
-from ..graph import Output, Tensor, dtype_of, output_of, saved_by, type_of
+from ..graph import Output, Tensor, dtype_of, maker_of, output_of, saved_by, type_of
 from .case import Case, in_line, subject, where
 from .causes import called_by
 from .diagnosis import Finding
@@ -20,16 +20,23 @@ from .hooks import hook_of
 
 
 class Singular(NamedTuple):
-    """An operator that makes NaN or infinity of something finite: forward and backward, and what to do."""
+    """An operator that makes NaN or infinity of something finite: forward and backward, and what to do; `instead`: what
+    to do where it is forward, if that is something else."""
 
     forward: str = ""
     backward: str = ""
     way_out: str = ""
+    instead: str = ""
 
     @property
     def ways_out(self) -> tuple[str, ...]:
         """The way out, where there is one."""
         return (self.way_out,) if self.way_out else ()
+
+    @property
+    def ways_forward(self) -> tuple[str, ...]:
+        """The way out where it is forward."""
+        return (self.instead,) if self.instead else self.ways_out
 
 
 SAFE = "Give it a safe input where it is masked, too: {name}(torch.where(mask, x, 1))."
@@ -42,6 +49,7 @@ NORM = Singular(
     "the norm is beyond the largest number",
     "the derivative of the norm at 0 does not exist",
     "Add something small: torch.sqrt(x.square().sum() + 1e-12).",
+    "Divide by something large first, or compute it in a wider type: x.double().norm().",
 )
 SINGULAR = {
     **dict.fromkeys(("log2", "log10"), LOG),
@@ -85,6 +93,7 @@ SINGULAR = {
         "the deviation of one element is NaN",
         "the derivative of std is infinite where nothing deviates",
         "Use var(), or torch.sqrt(x.var() + 1e-12).",
+        "Say correction=0, or give more elements.",
     ),
     "var": Singular(
         "the variance of one element is NaN",
@@ -236,7 +245,7 @@ def _left_out(case: Case, node: Node, names: tuple[str, ...]) -> Finding | None:
     )
     evidence = ("It is born in the forward pass; 0 times NaN is NaN.",)
     place = case.place(birth.at, is_backward=False)
-    return Finding("nan", sentence + _get_it(case, names), names, line, True, evidence, singularity.ways_out, place)
+    return Finding("nan", sentence + _get_it(case, names), names, line, True, evidence, singularity.ways_forward, place)
 
 
 def _mask(case: Case, node: Node, most: int = 4) -> Node | None:
@@ -319,7 +328,9 @@ def _forward(case: Case, names: tuple[str, ...]) -> Finding:
     why = f": {singularity.forward}" if singularity.forward else ""
     makes = _amount(birth.result) if birth.result is not None and birth.is_sure else "NaN or Inf"
     sentence = f"The loss is {loss}: {likely}{operator} makes {makes}{in_line(at)}{why}.{gets}"
-    return Finding("nan", sentence, names, at, True, ("It is born in the forward pass.",), singularity.ways_out, place)
+    return Finding(
+        "nan", sentence, names, at, True, ("It is born in the forward pass.",), singularity.ways_forward, place
+    )
 
 
 class Forward(NamedTuple):
@@ -367,7 +378,7 @@ def _birth(case: Case) -> Forward | None:
     for step in case.steps:
         for seen in step.makes:
             tensor = seen.ref()
-            if tensor is not None and tensor.requires_grad and tensor.grad_fn is not None:
+            if tensor is not None and maker_of(tensor) is not None:
                 results.setdefault(output_of(tensor), tensor)
     for node in case.graph.nodes:
         own = [one for output, one in results.items() if output.node is node]

@@ -13,7 +13,15 @@ from .no_gradient import frozen, none_sent, parameters_without
 from .no_loss import loss_without
 from .not_finite import not_finite
 from .sizes import sizes
-from .structure import computed_once, hidden_modules, parameters_of_a_call, plain_tensors, replaced, tied_by_data
+from .structure import (
+    computed_once,
+    hidden_modules,
+    parameters_of_a_call,
+    plain_tensors,
+    replaced,
+    switched,
+    tied_by_data,
+)
 from .training import doubled, fails, no_leaves, not_scalar, second_derivatives
 from .zeros import zeros
 
@@ -31,6 +39,7 @@ RULES: tuple[Rule, ...] = (
     no_leaves,
     plain_tensors,
     hidden_modules,
+    switched,
     parameters_of_a_call,
     tied_by_data,
     replaced,

@@ -8,7 +8,8 @@ from statistics import median
 import torch
 
 from ....program.errors import code
-from ..graph import is_leaf, type_of
+from ..graph import is_leaf, saved_by, type_of
+from ..instances import instances
 from .case import Case, in_line
 from .diagnosis import Finding
 from .gradients import leaf_gradients, plain
@@ -34,7 +35,7 @@ def sizes(case: Case) -> Iterator[Finding]:
     rows = _rows(case)
     if rows:
         yield from _along(rows)
-        yield from _huge(rows)
+        yield from _huge(case, rows)
     yield from _lost(case)
 
 
@@ -88,9 +89,11 @@ def _trend(kind: str, verb: str, last: Row, first: Row, harm: bool, ways_out: tu
     return Finding(kind, sentence, (first[0], last[0]), None, harm, (), ways_out)
 
 
-def _huge(rows: Sequence[Row]) -> Iterator[Finding]:
-    """Gradients that are much larger than what they are to change."""
-    huge = [(size / own, name, size, own) for name, size, own in rows if own > 0 and size / own > GROWS]
+def _huge(case: Case, rows: Sequence[Row]) -> Iterator[Finding]:
+    """Gradients that are much larger than what they are to change, whatever a GradScaler has made of the loss."""
+    huge = _larger(rows)
+    if huge and (scale := _scale(case)) != 1:
+        huge = _larger([(name, size / scale, own) for name, size, own in rows])
     if not huge or len(huge) < len(rows) / 2:
         return
     ratio, name, size, own = max(huge)
@@ -100,6 +103,19 @@ def _huge(rows: Sequence[Row]) -> Iterator[Finding]:
     names = tuple(name for _, name, _, _ in sorted(huge, reverse=True))
     ways_out = ("Take the mean in the loss, not the sum, or scale inputs and targets to about 1.", CLIP)
     yield Finding("exploding", sentence, names, harm=ratio > EXPLODES, ways_out=ways_out)
+
+
+def _larger(rows: Sequence[Row]) -> list[tuple[float, str, float, float]]:
+    """Those with a gradient that is much larger than the weight, behind by how much."""
+    return [(size / own, name, size, own) for name, size, own in rows if own > 0 and size / own > GROWS]
+
+
+def _scale(case: Case) -> float:
+    """By what a GradScaler has multiplied the loss; 1: none has."""
+    products = [root.node for root in case.graph.roots if type_of(root.node) == "mul"]
+    factors = [float(one.tensor) for node in products for one in saved_by(node) if one.tensor.numel() == 1]
+    scales = [scaler.get_scale() for scaler in instances(torch.amp.GradScaler)] if products else []
+    return next((scale for scale in scales if case.is_over or scale in factors), 1.0)
 
 
 def _lost(case: Case) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from ....program.code_line import CodeLine, line_at
 from ....program.errors import code, count_of
 from ..capture import Module, dotted
 from ..flow import Call, is_inside, items_of, look_up, storage_of
-from ..graph import Tensor, maker_of
+from ..graph import Tensor, is_leaf_tensor, maker_of
 from ..instances import instances
 from .case import Case, each_of, in_line, subject, them
 from .diagnosis import Finding
@@ -25,13 +25,13 @@ def plain_tensors(case: Case) -> Iterator[Finding]:
         for name, tensor in _tensors(module):
             if not tensor.requires_grad or id(tensor) in registered:
                 continue
-            base = tensor if tensor.is_leaf else _anonymous(case, tensor)
+            base = tensor if is_leaf_tensor(tensor) else _anonymous(case, tensor)
             if base is None or id(tensor) in case.optimized or id(base) in case.optimized:
                 continue
             if base is not tensor and not _precedes_forward(case, tensor):
                 continue
             full = dotted(path, name)
-            if tensor.is_leaf:
+            if is_leaf_tensor(tensor):
                 sentence = (
                     f"{code(full)} requires a gradient but is no parameter of the model: it is a plain tensor, which "
                     "parameters() leaves out, so no optimizer changes it."
@@ -42,7 +42,7 @@ def plain_tensors(case: Case) -> Iterator[Finding]:
                     "arithmetic, and that is a plain tensor, which parameters() leaves out."
                 )
             attribute = name.partition("[")[0]
-            harm = tensor.is_leaf or not case.has_graph or id(base) in leaves
+            harm = is_leaf_tensor(tensor) or not case.has_graph or id(base) in leaves
             ways_out = (
                 f"Wrap it last: self.{attribute} = nn.Parameter(tensor).",
                 "If it should not be trained, register_buffer() it without requires_grad.",
@@ -97,7 +97,8 @@ def _tensors(module: Module) -> Iterator[tuple[str, Tensor]]:
 
 def _anonymous(case: Case, tensor: Tensor) -> Tensor | None:
     """The one leaf that a tensor was computed from directly, if nobody has a name for it."""
-    before = [] if tensor.grad_fn is None else [node for node, _ in tensor.grad_fn.next_functions]
+    maker = maker_of(tensor)
+    before = [] if maker is None else [node for node, _ in maker.next_functions]
     leaves: list[Tensor | None] = [getattr(node, "variable", None) for node in before if node is not None]
     if len(leaves) != 1 or leaves[0] is None or case.name(leaves[0]):
         return None
@@ -108,6 +109,25 @@ def _precedes_forward(case: Case, tensor: Tensor) -> bool:
     """Whether a tensor was there before the forward pass, whose results are new each time."""
     seen = look_up(tensor)
     return seen is None or not any(seen in step.makes and step.function for step in case.steps)
+
+
+def switched(case: Case) -> Iterator[Finding]:
+    """Modules and parameters that were to be frozen by an attribute that they do not have."""
+    for module, path in case.modules.items():
+        trained = sum(one.requires_grad for one in module.parameters())
+        is_set = vars(module).get("requires_grad") is False and assigned(module, "requires_grad") is None
+        if is_set and trained:
+            sentence = (
+                f"`requires_grad = False` of {code(path) if path else 'the model'} freezes nothing: a module has no "
+                f"such attribute, and {count_of(trained, 'parameter')} of it {'is' if trained == 1 else 'are'} trained."
+            )
+            way_out = "Call requires_grad_(False) of the module: it sets that of all its parameters."
+            yield Finding("not_frozen", sentence, (path,) if path else (), ways_out=(way_out,))
+    names = [name for name, one in case.parameters.items() if vars(one).get("require_grad") is False]
+    if names := [name for name in names if case.parameters[name].requires_grad]:
+        sentence = f"{subject(names, case.parameters, 'are')} not frozen: `require_grad` was set, not `requires_grad`."
+        ways_out = ("Write requires_grad = False.",)
+        yield Finding("not_frozen", sentence, tuple(names), evidence=each_of(names), ways_out=ways_out)
 
 
 def hidden_modules(case: Case) -> Iterator[Finding]:

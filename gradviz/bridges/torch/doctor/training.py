@@ -29,8 +29,10 @@ def doubled(case: Case) -> Iterator[Finding]:
     holds = {name: one for name, one in _leaves(case).items() if one.grad is not None and bool(one.grad.any())}
     if not holds:
         return
-    after = next((step for step in reversed(case.steps) if step.function in BACKWARD and _is_of(case, step)), None)
-    telling = [step for step in case.steps if step.writes or step.function in TELLING]
+    # Of one capture: between two of them there may be a zero_grad().
+    steps = max((one.flow.steps for one in case.captures), key=len, default=())
+    after = next((step for step in reversed(steps) if step.function in BACKWARD and _is_of(case, step)), None)
+    telling = [step for step in steps if step.writes or step.function in TELLING]
     before = [step for step in telling if after is None or step.number < after.number]
     stale = _piled_up(before, holds, is_over=case.is_over, is_seen=after is not None or not case.is_over)
     if stale:

@@ -454,3 +454,22 @@ def momentum_of_a_step():
         with capture(model):
             loss = step(model, optimizer, x, y)
     return loss, model
+
+
+class Parts(Two):
+    """One that keeps views of its hidden layer, which PyTorch refuses once it was written into."""
+
+    def forward(self, x):
+        h = self.encoder(x)
+        self.left, self.right = h.chunk(2, -1)
+        with torch.no_grad():
+            self.left.zero_()
+        return self.head(h)
+
+
+def refused_views():
+    x, y = data()
+    model = Parts()
+    with capture(model):
+        loss = F.cross_entropy(model(x), y)
+    return loss, model

@@ -127,3 +127,30 @@ class Heads(nn.Module):
     def forward(self, x):
         h = self.body(x).relu()
         return self.heads["a"](h), self.heads["b"](h)
+
+
+def frozen_by_an_attribute():
+    model = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 3))
+    model[0].requires_grad = False
+    with capture(model):
+        loss = F.cross_entropy(model(torch.randn(4, 6)), torch.tensor([0, 1, 2, 0]))
+    return loss, model
+
+
+def frozen_by_a_misspelt_attribute():
+    model = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 3))
+    for parameter in model[0].parameters():
+        parameter.require_grad = False
+    with capture(model):
+        loss = F.cross_entropy(model(torch.randn(4, 6)), torch.tensor([0, 1, 2, 0]))
+    return loss, model
+
+
+def drawn_by_sample():
+    encoder, decoder = nn.Linear(6, 4), nn.Linear(2, 6)
+    model, x = nn.ModuleList([encoder, decoder]), torch.randn(5, 6)
+    with capture(model):
+        mean, log_scale = encoder(x).chunk(2, 1)
+        z = torch.distributions.Normal(mean, log_scale.exp()).sample()
+        loss = F.mse_loss(decoder(z), x)
+    return loss, model

@@ -1,5 +1,7 @@
 """Small programs that raise errors of PyTorch; none is under a capture unless it says so."""
 
+import copy
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -266,3 +268,61 @@ def part_behind_a_checkpoint():
     x.requires_grad_()
     loss = checkpoint(torch.tanh, x, use_reentrant=True).sum()
     torch.autograd.grad(loss, [x])  # here
+
+
+def part_written_into():
+    x, _ = data()
+    part, rest = Two().encoder(x).chunk(2, -1)
+    part += rest  # here
+
+
+def part_of_what_was_written_into():
+    x, _ = data()
+    part, rest = Two().encoder(x).chunk(2, -1)
+    with torch.no_grad():
+        part.zero_()
+    rest.sum()  # here
+
+
+class Bare(torch.autograd.Function):
+    """One whose backward reads what its forward did not keep."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * ctx.factor  # here
+
+
+def backward_of_a_function():
+    Bare.apply(torch.ones(3, requires_grad=True)).sum().backward()
+
+
+def in_a_hook():
+    def refuse(gradient):
+        raise ValueError("no such gradient")  # here
+
+    h = torch.ones(3, requires_grad=True) * 2
+    h.register_hook(refuse)
+    torch.autograd.backward(h.sum())
+
+
+def another_size_from_a_hook():
+    h = torch.ones(3, requires_grad=True) * 2
+    h.register_hook(lambda gradient: gradient.sum())
+    h.sum().backward()  # here
+
+
+def copied():
+    model, (x, _) = Two(), data()
+    model.state = model.encoder(x)
+    copy.deepcopy(model)  # here
+
+
+def none_of_a_result():
+    w = torch.ones(3, requires_grad=True)
+    h = w * 2
+    h.sum().backward()
+    print(h.grad.norm())  # here

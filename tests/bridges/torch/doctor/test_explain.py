@@ -2,11 +2,14 @@
 
 import inspect
 import sys
+from contextlib import nullcontext
 
 import pytest
+from torch.nn import functional as F
 
 import gradviz
 from tests.bridges.torch.doctor import raising
+from tests.bridges.torch.doctor.faulty import Two, data
 
 ERRORS = {
     "overwritten": ("overwritten", "`h` is overwritten after `sigmoid`"),
@@ -35,10 +38,17 @@ ERRORS = {
     "learnt_from_predictions": ("no_grad", "`h` was computed under torch.inference_mode()"),
     "no_leaf_for_an_optimizer": ("non_leaf", "A leaf is wanted"),
     "part_of_a_leaf": ("leaf_in_place", "`w` is a leaf"),
-    "backward_of_a_number": ("detached", "no tensor"),
+    "backward_of_a_number": ("detached", "backward() is asked of what is no tensor"),
     "backward_of_a_sum_of_numbers": ("detached", "left PyTorch by `item()`"),
     "zeros_of_none": ("unused", "no backward() has come to it"),
     "no_parameters": ("module_list", "`layers`"),
+    "backward_of_a_function": ("fails", "`Bare.backward` (raising.py"),
+    "in_a_hook": ("fails", "`refuse` (raising.py"),
+    "another_size_from_a_hook": ("hook", "gives back what cannot be a gradient"),
+    "copied": ("non_leaf", "copies leaves alone"),
+    "none_of_a_result": ("non_leaf", "it is no leaf"),
+    "part_written_into": ("view_in_place", "`part` is written into"),
+    "part_of_what_was_written_into": ("view_in_place", "`rest` cannot be used"),
     "part_behind_a_checkpoint": ("reentrant_checkpoint", "a reentrant checkpoint on the way"),
 }
 
@@ -51,7 +61,8 @@ def raised(program):
 
 def line_of(program):
     sources = [inspect.getsource(getattr(raising, program))]
-    sources += [inspect.getsource(one) for one in (raising.Wrong,) if f"{one.__name__}.apply" in sources[0]]
+    functions = (raising.Wrong, raising.Bare)
+    sources += [inspect.getsource(one) for one in functions if f"{one.__name__}.apply" in sources[0]]
     lines = [line.strip() for source in sources for line in source.splitlines()]
     return next((line for line in lines if line.endswith("# here")), None)
 
@@ -63,7 +74,7 @@ def test_an_error_is_explained(program):
     first = found.findings[0]
     assert (first.kind, first.harm) == (kind, True), str(found)
     assert words in first.sentence
-    assert first.ways_out
+    assert first.ways_out or kind == "fails"
     if (line := line_of(program)) is not None:
         assert first.line.text == line
 
@@ -95,3 +106,31 @@ def test_without_an_error_that_is_said(monkeypatch):
     monkeypatch.delattr(sys, "last_value", raising=False)
     monkeypatch.delattr(sys, "last_exc", raising=False)
     assert str(gradviz.explain()) == "There is no error to explain: nothing was raised, or it was caught."
+
+
+def second_pass(*, captured):
+    """A loss that was gone backward from; a second pass raises."""
+    x, y = data()
+    model = Two()
+    with gradviz.torch.capture(model) if captured else nullcontext():
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+    return loss, model
+
+
+@pytest.mark.parametrize("captured", [False, True])
+def test_a_pass_that_has_failed_the_second_time_is_diagnosed(captured, monkeypatch):
+    loss, model = second_pass(captured=captured)
+    said = str(gradviz.diagnose(loss, model))
+    assert said.startswith("Nothing is wrong: ")
+    assert said.endswith("another one needs retain_graph=True in the first, or the loss computed again.")
+    try:
+        loss.backward()
+    except RuntimeError as error:
+        (found,) = gradviz.diagnose(loss, model).findings
+        assert (found.kind, found.harm) == ("freed", True)
+        assert "loss.backward()" in found.line.text
+        assert "has freed the graph" in found.sentence
+        monkeypatch.setattr(sys, "last_value", error, raising=False)
+    assert not gradviz.diagnose(loss, model).is_healthy  # in the next cell of a notebook
+    assert gradviz.diagnose(*second_pass(captured=captured)).is_healthy

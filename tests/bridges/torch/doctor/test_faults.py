@@ -449,3 +449,21 @@ def test_what_gradviz_differentiates_itself_is_not_said_to_have_no_history():
         assert found.kind == "no_tensor"
         assert f"a {type(loss).__name__} of gradviz" in found.sentence
         assert "gradviz.debug records its backward pass" in found.ways_out[0]
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+@pytest.mark.parametrize("is_given", [False, True])
+def test_a_model_that_is_called_with_other_parameters_is_no_fault_where_nobody_asks_for_it(device, is_given):
+    x, y = faulty.data()
+    base = faulty.Two()
+    params, buffers = torch.func.stack_module_state([faulty.Two() for _ in range(3)])
+    base.to(device)
+
+    def call(params, buffers):
+        return torch.func.functional_call(base, (params, buffers), (x,))
+
+    with gradviz.torch.capture():
+        loss = F.cross_entropy(torch.vmap(call)(params, buffers).flatten(0, 1), y.repeat(3))
+    (found,) = gradviz.diagnose(loss, base if is_given else None).findings
+    assert (found.kind, found.harm, found.names) == ("functional", is_given, ALL)
+    assert found.sentence.startswith("`Two` is called with other parameters than its own, as functional_call() does")

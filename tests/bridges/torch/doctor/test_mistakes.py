@@ -19,6 +19,9 @@ FAULTS = {
     "distance_to_itself": ("nan", "loss = ((z[", "nan"),
     "repeated_layers_one_unused": ("unused", "", "unused"),
     "in_a_dict": ("module_list", "self.heads = ", "module_list"),
+    "drawn_by_sample": ("no_grad", "z = torch.distributions", "unused"),
+    "frozen_by_an_attribute": ("not_frozen", "", "not_frozen"),
+    "frozen_by_a_misspelt_attribute": ("not_frozen", "", "not_frozen"),
 }
 """Kind, the beginning of the line, and the kind that is known without a capture."""
 
@@ -111,3 +114,83 @@ def test_of_two_ways_that_are_zero_the_one_that_says_why_is_told():
     second = torch.tanh(first + 1) @ w
     (found,) = gradviz.diagnose(torch.cat([first, second])[0].sum()).findings
     assert "multiplies by `h` that is all zeros" in found.sentence
+
+
+def test_a_switch_that_a_module_sets_itself_is_its_own_affair():
+    class Flagged(torch.nn.Linear):
+        def __init__(self):
+            super().__init__(3, 3)
+            self.requires_grad = False
+
+    model = Flagged()
+    assert not gradviz.diagnose(model(torch.ones(2, 3)).sum(), model).findings
+
+
+@pytest.mark.parametrize("is_captured", [True, False])
+def test_what_is_cut_off_in_a_compiled_model_is_not_said_to_be_of_a_backward_that_somebody_wrote(is_captured):
+    class Cut(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.last = torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)
+
+        def forward(self, x):
+            return self.last(self.first(x).detach())
+
+    model = Cut()
+    compiled = torch.compile(model, backend="aot_eager")
+    with gradviz.torch.capture(compiled) if is_captured else nullcontext():
+        loss = compiled(torch.ones(2, 3)).sum()
+    (found,) = gradviz.diagnose(loss, compiled).findings
+    assert (found.kind, {*found.names}) == ("none_sent", {"first.weight", "first.bias"})
+    assert "no gradient: what torch.compile() has made one operator of" in found.sentence
+    assert "without torch.compile()" in found.ways_out[0]
+
+
+def test_probabilities_without_their_logarithm_are_remarked():
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Softmax(1))
+    (found,) = gradviz.diagnose(torch.nn.functional.nll_loss(model(torch.ones(2, 3)), torch.tensor([0, 1]))).findings
+    assert (found.kind, found.harm) == ("twice", False)
+    assert "`nll_loss` takes logarithms, and is given what `softmax` returned" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("loss_of", "way_out"),
+    [
+        (lambda h: h[:, :1].std(1).sum(), "Say correction=0, or give more elements."),
+        (lambda h: (h * 1e38).norm(), "Divide by something large first, or compute it in a wider type"),
+    ],
+)
+def test_the_way_out_is_that_of_the_forward_pass_where_it_is_born_there(loss_of, way_out):
+    model = torch.nn.Linear(3, 3)
+    (found,) = gradviz.diagnose(loss_of(model(torch.ones(2, 3))), model).findings
+    assert "It is born in the forward pass." in found.evidence
+    assert [one.startswith(way_out) for one in found.ways_out] == [True]
+
+
+def test_a_hook_of_a_leaf_that_nobody_can_name_is_of_that():
+    def loss():
+        w = torch.ones(2, 3, requires_grad=True)
+        w.register_hook(lambda gradient: gradient * 2)
+        return (w * 2).sum()
+
+    (found,) = gradviz.diagnose(loss()).findings
+    assert found.sentence.endswith("changes the gradient of a tensor of 2 × 3 float32.")
+
+
+def test_what_is_drawn_from_a_distribution_is_to_be_drawn_by_rsample():
+    (found,) = gradviz.diagnose(*mistaken.drawn_by_sample()).findings
+    assert "`z`, which is computed from them, is drawn by `sample()`" in found.sentence
+    assert "rsample()" in found.ways_out[0]
+    assert not any("switched off" in one for one in found.evidence)
+
+
+def test_a_parameter_of_another_model_has_the_name_that_the_capture_gives_it():
+    first, second = torch.nn.Linear(3, 3), torch.nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(second.parameters(), 0.1)
+    with gradviz.torch.capture():
+        score = second(first(torch.ones(2, 3)))
+        score.mean().backward(retain_graph=True)
+        optimizer.step()
+        loss = score.square().mean()
+    found = gradviz.diagnose(loss, first).findings[0]
+    assert (found.kind, found.names) == ("overwritten", ("second.weight",))

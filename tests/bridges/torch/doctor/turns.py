@@ -140,6 +140,30 @@ def scaled_and_clipped():
     return loss, model
 
 
+def _scaled(backwards):
+    """Passes that are each in a capture of their own, of which so many have gone backward."""
+    model = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3))
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    model.scaler = scaler = torch.amp.GradScaler("cpu", init_scale=2.0**40)
+    for number in range(2):
+        optimizer.zero_grad()
+        with capture(model):
+            loss = scaler.scale(F.cross_entropy(model(torch.randn(4, 6)), torch.tensor([0, 1, 2, 0])))
+            if number < backwards:
+                loss.backward()
+                scaler.step(optimizer)
+                scaler.update()
+    return loss, model
+
+
+def scaled_in_a_capture_of_its_own():
+    return _scaled(1)
+
+
+def scaled_and_stepped_in_a_capture_of_its_own():
+    return _scaled(2)
+
+
 def in_micro_batches():
     model = nn.Linear(6, 3)
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
