@@ -1,5 +1,6 @@
 """What the browser tests record."""
 
+import random
 from collections.abc import Callable
 from threading import Event
 from typing import Any
@@ -12,6 +13,12 @@ import gradviz.functions as F
 from gradviz.bridges.torch import capture
 from tests.debugger import loops
 from tests.drawing.nested import Built, loop, workspace
+from tests.gradient.nets.strategy import MOST_OPERATORS, PLAIN, SEED_BYTES, decoded
+from tests.gradient.nets.themes import THEMES
+from tests.gradient.programs.growth import grown
+from tests.gradient.programs.lowering import Lowered
+from tests.gradient.programs.tree import CONSTANTS
+from tests.gradient.programs.verdict import starts
 
 Build = Callable[[], Built | gradviz.Variable | torch.Tensor]
 """A function of a module: a net, what to differentiate and what to run it on, or what came of code."""
@@ -220,3 +227,24 @@ def _gated(op: gradviz.Operator, x: np.ndarray) -> np.ndarray:
 @gradviz.register_gradient("Gated")
 def _gated_gradient(op: gradviz.Operator, g_output: list[Any]) -> tuple[gradviz.Operator, list[Any]]:
     return gradviz.Operator("Scale", [g_output[0]], ["x_grad"], args={"scale": 2.0}), ["x_grad"]
+
+
+def random_program(seed: int) -> Build:
+    """A net of a theme, or every third time one with branches and loops, that a seed stands for."""
+    rng = random.Random(seed)
+    if seed % 3 == 0:
+        genes = [(rng.randrange(100), rng.randrange(10_000)) for _ in range(rng.randint(3, 14))]
+        program = grown(genes, rng.randrange(1, 10_000))
+        lowered = Lowered(program)
+        ys, given = starts(program, lowered)
+        built = lowered.net, ys, workspace({**CONSTANTS, **program.inputs, **given})
+    else:
+        bytes_of_seed = rng.randbytes(SEED_BYTES) + bytes([PLAIN + 1] * (MOST_OPERATORS + 1))
+        case = decoded(THEMES[seed % len(THEMES)], bytes_of_seed)
+        built = case.net, case.ys, workspace({**case.feeds, **case.given})
+
+    def build() -> Built:
+        return built
+
+    build.__name__ = f"random_program_{seed}"
+    return build
