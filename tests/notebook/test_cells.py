@@ -209,6 +209,19 @@ def test_a_pass_of_code_as_it_ran_becomes_a_program(
     assert not [name for name in found["ws"] if ".grad" in name]
 
 
+@pytest.mark.parametrize("schedule", ["rank", "tape"])
+def test_what_a_pass_of_several_dtypes_has_cast_is_cast_again(
+    schedule: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = gradviz.Variable(np.linspace(-1, 1, 5, dtype=np.float32), name="x")
+    w = gradviz.Variable(np.linspace(0, 3, 5), name="w")
+    y = gradviz.functions.sum(gradviz.functions.tanh(x) * w + x * w)
+    gradviz.debug(y, schedule=schedule).to_notebook(tmp_path / "mixed.ipynb")
+    ws = run(tmp_path / "mixed.ipynb", monkeypatch)["ws"]
+    y.backward(schedule=schedule)
+    np.testing.assert_array_equal(ws["x_grad"], x.grad, strict=True)
+
+
 @gradviz.register_kernel("TestCube")
 def cube(op: gradviz.Operator, x: Any) -> Any:
     return x**3
