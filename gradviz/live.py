@@ -114,10 +114,12 @@ class Live:
         return self._session.event if at is None else self._session.move_to(at)
 
     def finish(self) -> Session:
-        """Run all that is left."""
-        while self._engine.advance():
-            pass
-        self._passed = len(self._look())
+        """Run all that is left; where that fails or is interrupted, `session` has what happened until then."""
+        try:
+            while self._engine.advance():
+                pass
+        finally:
+            self._passed = len(self._look())
         return self._session
 
     def abort(self) -> Session:
