@@ -16,7 +16,7 @@ from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...program import Operator
 from ...program.control_flow import take_apart
-from ...program.errors import shorten
+from ...program.errors import repr_of, shorten
 from ...program.events import Accumulated, Failed
 from ..document import Value
 from ..journal import NetText, Statement, Writing
@@ -273,7 +273,7 @@ class NetView:
             CursorError: ``not_found``.
         """
         if not isinstance(word, str):
-            raise unknown("blob", repr(word), (), [FORMS])
+            raise unknown("blob", repr_of(word), (), [FORMS])
         views, word = self.meant_in(word)
         for view in views:
             if writings := view.meant(word):

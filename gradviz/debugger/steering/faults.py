@@ -6,7 +6,7 @@ from operator import index
 from typing import Any, TypeVar, cast
 
 from ...program import GradvizError
-from ...program.errors import meant, shorten
+from ...program.errors import meant, repr_of, shorten
 from ...runtime.watched import uncollected
 from ..document import Marked, TraceError, fault_of_marks
 
@@ -86,7 +86,7 @@ def check_marks(marks: Marked) -> None:
 def bad_argument(name: str, value: object, wanted: str) -> CursorError:
     """An argument of a question is not what it must be."""
     return CursorError(
-        f"{name}={shorten(repr(value))} is no answerable question.",
+        f"{name}={shorten(repr_of(value))} is no answerable question.",
         kind="bad_argument",
         ways_out=[f"Give {wanted}."],
     )
