@@ -149,8 +149,10 @@ class NetCells:
         given = live.workspace
         missing = [blob for blob, source in source_of.items() if source is None and blob not in given]
         if missing:
+            others = [f"{one} is a {type(self._names[one]).__name__}" for one in missing if one in self._names]
+            variables = f"no Workspace, and the variable {listed(others)}" if others else "no variable and no Workspace"
             raise GradvizError(
-                f"Nothing has a value for {listed(missing)}: no operator before, no variable and no Workspace.",
+                f"Nothing has a value for {listed(missing)}: no operator before, {variables}.",
                 kind="undefined_blob",
                 blobs=missing,
                 ways_out=[f"{missing[0]} = ... in the cell, or in one before it."],

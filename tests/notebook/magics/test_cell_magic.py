@@ -161,7 +161,8 @@ def test_operators_that_a_refused_cell_takes_out_are_put_back(data: Terminal, li
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ('net.Mul(["a", "k"], "y")', "Nothing has a value for k"),
+        ('net.Mul(["a", "k"], "y")', "Nothing has a value for k: no operator before, no variable and no Workspace."),
+        ('word = "k"\nnet.Mul(["a", "word"], "y")', "no Workspace, and the variable word is a str."),
         ('net.Tahn("a", "y")', "Did you mean Tan or Tanh"),
         ("1 / 0", "ZeroDivisionError"),
     ],
