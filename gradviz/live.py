@@ -211,7 +211,7 @@ class Live:
         """A session over what has happened by now."""
         before, self._session = self._session, self._newest()
         self._session.marks, self._session.wait = before.marks, before.wait
-        if notebook.kernel_shell() is not None:
+        if notebook.user_shell() is not None:
             from .notebook.display import hand_over  # takes its time to import
 
             hand_over(before, self._session)

@@ -213,6 +213,19 @@ def test_verbs_of_a_live_pass_run_what_is_next(terminal: Terminal) -> None:
     assert "This is the end" in terminal.run("%step").text
 
 
+def test_a_live_pass_is_listed_once_however_far_it_has_gone(terminal: Terminal) -> None:
+    terminal.run("import gc; gc.disable()")
+    terminal.run("live = gradviz.live(net, ['s'], workspace=ws)")
+    label = terminal.value("live.session.name")
+    terminal.run("%step 2", "first = live.session")
+    terminal.run("%step 2")
+    shown = terminal.run("%session").text
+    terminal.run("gc.enable()")
+    assert [line.split()[0] for line in shown.splitlines() if line.startswith("  ")][1:] == [label, "current"]
+    assert "the backward pass" not in terminal.run("%session first").text
+    assert "first" in terminal.run("%session").text
+
+
 def test_an_operator_that_fails_live_is_told_without_a_traceback(terminal: Terminal) -> None:
     terminal.run("short = gradviz.Net('short')", "short.Mul(['x', 'k'], 'y')")
     terminal.run("live = gradviz.live(short, ['y'], workspace=ws)")
