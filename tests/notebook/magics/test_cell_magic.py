@@ -165,6 +165,7 @@ def test_operators_that_a_refused_cell_takes_out_are_put_back(data: Terminal, li
         ('word = "k"\nnet.Mul(["a", "word"], "y")', "no Workspace, and the variable word is a str."),
         ('net.Tahn("a", "y")', "Did you mean Tan or Tanh"),
         ("1 / 0", "ZeroDivisionError"),
+        ("if k:\n    1\n  2", "UsageError: The cell has failed"),
     ],
 )
 def test_a_cell_that_cannot_run_leaves_the_net_as_it_was(data: Terminal, line: str, words: str) -> None:
@@ -350,6 +351,18 @@ def test_in_a_terminal_all_is_text_and_cells_have_their_names(tmp_path: Path) ->
     assert re.search(r"cell \d+:2", shown.stdout)
     assert "Traceback" not in shown.stdout + shown.stderr
     assert "<svg" not in shown.stdout
+
+
+def test_a_cell_that_awaits_is_refused_in_a_kernel_and_runs_in_a_terminal(kernel: Kernel, data: Terminal) -> None:
+    cell = 'import asyncio\nawait asyncio.sleep(0)\nnet.Tanh("x", "y")'
+    kernel.run("%load_ext gradviz")
+    answers = kernel.send("execute_request", code=f"%%gradviz --net waits\n{cell}", silent=False, store_history=True)
+    said = "".join(one["content"]["text"] for one in answers if one["msg_type"] == "stream")
+    assert "UsageError: The cell awaits" in said
+    assert "RuntimeError" not in said
+    kernel.run("assert 'waits' not in globals() and 'asyncio' not in globals()")
+    assert not data.run("%%gradviz --net waits", *cell.splitlines()).problem
+    assert names(data, "waits") == ["Tanh"]
 
 
 def test_in_a_kernel_the_widget_is_shown_and_follows(kernel: Kernel) -> None:
