@@ -1,7 +1,9 @@
 """What a cursor refuses: a place, a blob or a value that the recording does not have."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import wraps
+from math import inf
 from operator import index
 from typing import Any, TypeVar, cast
 
@@ -71,6 +73,14 @@ def position_of(name: str, value: Any, wanted: str = "a position, as an integer"
         return int(index(value))
     except TypeError:
         raise bad_argument(name, value, wanted) from None
+
+
+def whole_number(name: str, value: Any, wanted: str, least: int = 0, most: float = inf) -> int:
+    """A number that an argument is, of numpy's integers too; raises CursorError ``bad_argument``."""
+    with suppress(TypeError):
+        if not isinstance(value, bool) and least <= (number := int(index(value))) <= most:
+            return number
+    raise bad_argument(name, value, wanted)
 
 
 def check_marks(marks: Marked) -> None:
