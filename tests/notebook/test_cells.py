@@ -195,6 +195,25 @@ def test_an_array_in_a_cell_is_the_same_to_the_last_bit(
         np.testing.assert_array_equal(run(tmp_path / "dtypes.ipynb", monkeypatch)["ws"]["x"], array, strict=True)
 
 
+def test_gradients_that_are_not_finite_are_held_against_the_recorded_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = gradviz.Net("not finite")
+    net.Log("x", "l")
+    net.Div(["l", "z"], "d")
+    ws = gradviz.Workspace()
+    ws.feed("x", np.array([0.0, -1.0, 1.0, 1.0]))
+    ws.feed("z", np.array([0.0, 1.0, 0.0, 1.0]))
+    path = tmp_path / "lesson.ipynb"
+    gradviz.debug(net, ["d"], workspace=ws).to_notebook(path)
+    x_grad = run(path, monkeypatch)["gradients"]["x_grad"]
+    assert not np.isfinite(x_grad).all()
+    assert x_grad[3] == 1
+    path.write_text(path.read_text().replace("[0., 1., 0., 1.]", "[0., 1., 0., 1.1]"))
+    with pytest.raises(AssertionError, match="_grad"):
+        run(path, monkeypatch)
+
+
 @pytest.mark.parametrize("schedule", ["rank", "tape"])
 def test_a_pass_of_code_as_it_ran_becomes_a_program(
     schedule: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
