@@ -50,6 +50,26 @@ def test_operators_of_a_cell_run_one_by_one_and_a_table_says_what_they_did(data:
     )
 
 
+def test_numbers_that_are_not_finite_are_counted(terminal: Terminal) -> None:
+    terminal.run("x = np.array([-1.0, -1, 0, 1, 1, 1, 1, 1])")
+    shown = terminal.run("%%gradviz --net logs", 'net.Log("x", "y")').text
+    assert "min 0, mean 0, max 0, NaN 2, infinite 1" in shown
+
+
+def test_a_loop_is_one_row_with_what_it_has_read_and_written(terminal: Terminal) -> None:
+    terminal.run("x, w, i, n, one = 2.0, 3.0, 0, 4, 1")
+    shown = terminal.run(
+        "%%gradviz --net power", 'with net.While("go") as loop:', "    with loop.condition():",
+        '        net.LT(["i", "n"], "go")', '    net.Mul(["x", "w"], "x")', '    net.Add(["i", "one"], "i")',
+        'net.Sqr("x", "y")',
+    )  # fmt: skip
+    rows = {line.split()[1]: line for line in shown.text.splitlines() if line.startswith("  #")}
+    assert [*rows] == ["ConstantFill", "CreateScope", "While", "Sqr"]
+    assert rows["While"].rstrip().endswith("0, 162, 4")
+    assert "x@1 scalar float64" in rows["While"]
+    assert rows["Sqr"].rstrip().endswith("2.624e+04")
+
+
 def test_the_next_cell_goes_on_and_ys_begin_the_backward_pass(data: Terminal) -> None:
     data.run(LAYER)
     shown = data.run("%%gradviz --net mlp --ys y", 'net.Mul(["a", "h"], "y")')

@@ -245,6 +245,7 @@ def test_an_operator_that_fails_live_is_told_without_a_traceback(terminal: Termi
         ("%run_to #", ["#0", "#1"]),
         ("y = 1\n%break norm(s_", ["s_autogen_grad", "s_autogen_grad@0"]),
         ("%watch norm(s_", ["s_autogen_grad"]),
+        ("%watch norm(`s_", ["`s_autogen_grad`"]),
         ("%session ses", ["session"]),
         ("%session twi", ["twice · cell 2"]),
     ],
