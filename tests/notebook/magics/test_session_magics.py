@@ -213,6 +213,21 @@ def test_verbs_of_a_live_pass_run_what_is_next(terminal: Terminal) -> None:
     assert "This is the end" in terminal.run("%step").text
 
 
+def test_a_blob_of_a_run_of_a_nested_net_is_shown_by_its_path(terminal: Terminal) -> None:
+    terminal.run("from tests.debugger.loops import fed, gated")
+    terminal.run("session = gradviz.debug(gated(), ['loss'], workspace=fed(3))")
+    terminal.run("%run_to 2.loop_net[1]")
+    for run, is_later in ((0, False), (2, True)):
+        blob = f"2.loop_net[{run}]/0.net:h@1"
+        shown = terminal.run(f"%value {blob}")
+        assert not shown.problem
+        assert shown.text.strip().startswith(f"{blob}:")
+        norm = terminal.value(f"float(np.linalg.norm(session.value('{blob}')))")
+        assert f"norm {norm:.3g}" in shown.text
+        assert ("It is computed later" in shown.text) == is_later
+    assert "no blob 2.loop_net[9]:h" in refusal(terminal.run("%value 2.loop_net[9]:h"))
+
+
 def test_a_live_pass_is_listed_once_however_far_it_has_gone(terminal: Terminal) -> None:
     terminal.run("import gc; gc.disable()")
     terminal.run("live = gradviz.live(net, ['s'], workspace=ws)")
