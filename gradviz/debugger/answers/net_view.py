@@ -211,6 +211,9 @@ class NetView:
         reason, ways_out = "it was not computed.", [FEED]
         if obstacle is not None:
             reason, ways_out = f"nothing was run. {obstacle.message}", list(obstacle.ways_out)
+        elif (run := self._first_run) is not None:
+            reason = "each run of this nested net has one of its own, and no run is named."
+            ways_out = [f"Name one, as {run}:{blob}."]
         elif self.recorded.is_saved and self.value(blob) is not None:
             reason, ways_out = "a saved trace keeps statistics, no arrays.", [AGAIN]
         elif absent is not None:
@@ -221,6 +224,14 @@ class NetView:
             reason, ways_out = "it stopped before that was computed.", [STOPPED]
         message = f"There is no value of {shorten(named)}: {reason}"
         return CursorError(message, kind="not_computed", blobs=[named], ways_out=ways_out)
+
+    @property
+    def _first_run(self) -> str | None:
+        """The way to the first run of a nested net, where this is the net alone; None: it is not, or has not run."""
+        runs = self.recorded.runs
+        its = (run for run in range(len(runs)) if runs.half_of(run).net.path == self.net.path)
+        run = next(its, None) if self.net.path and self.run is None else None
+        return None if run is None else "/".join(runs[run].path)
 
     def runs_of(self, statement: Statement) -> list[int]:
         """The runs of the nested nets of an operator, in order."""
