@@ -201,11 +201,20 @@ def immediate(workspace: Workspace) -> Iterator[Workspace]:
 
     An operator that fails to run is not added.
 
+    Raises:
+        RunError: ``bad_value``: it is no workspace.
+
     Example:
         >>> with immediate(ws):
         ...     y = net.Tanh("x", "y")
         >>> ws["y"]
     """
+    if not isinstance(workspace, Workspace):
+        raise RunError(
+            f"Operators run at once on a gradviz.Workspace, and not on {type(workspace).__name__}.",
+            kind="bad_value",
+            ways_out=["ws = gradviz.Workspace(); with gradviz.immediate(ws): ..."],
+        )
     token = _current.set(workspace)
     try:
         yield workspace
