@@ -116,7 +116,7 @@ class Live:
         return self._session.event if at is None else self._session.move_to(at)
 
     def finish(self) -> Session:
-        """Run all that is left."""
+        """Run all that is left; where that fails or is interrupted, `session` has what happened until then."""
         try:
             while self._engine.advance():
                 pass
@@ -213,7 +213,7 @@ class Live:
         """A session over what has happened by now."""
         before, self._session = self._session, self._newest()
         self._session.marks, self._session.wait = before.marks, before.wait
-        if notebook.kernel_shell() is not None:
+        if notebook.user_shell() is not None:
             from .notebook.display import hand_over  # takes its time to import
 
             hand_over(before, self._session)

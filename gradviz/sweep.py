@@ -24,7 +24,7 @@ from .debugger.journal import Pace, Recording, record_any
 from .debugger.statistics import statistics
 from .notebook.progress import shown_progress
 from .program import GradvizError, NetDef
-from .program.errors import count_of, message_of, shorten
+from .program.errors import count_of, message_of, repr_of, shorten
 from .program.events import Failed
 from .runtime.tasks import Work, results
 from .runtime.watched import INTERRUPTED
@@ -187,9 +187,8 @@ def _points(make_net: Callable[..., Any], grid: Points) -> list[dict[str, Any]]:
         for point in points:
             signature.bind(**point)
     except (TypeError, ValueError) as error:
-        raise _bad_grid(
-            f"This is no grid for {getattr(make_net, '__name__', make_net)}: {message_of(error)}."
-        ) from error
+        name = getattr(make_net, "__name__", "") or repr_of(make_net)
+        raise _bad_grid(f"This is no grid for {name}: {message_of(error)}.") from error
     if not points:
         raise _bad_grid("The grid has no points.")
     return points

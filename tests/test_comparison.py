@@ -130,6 +130,21 @@ def test_what_is_alike_and_not_finite_is_no_part_of_a_difference() -> None:
     assert [one.largest for one in found.differences] == [abs(of_ways[0] - one) for one in of_ways[1:]]
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_inputs_of_several_dtypes_give_the_same_gradients_up_to_the_coarsest(dtype: Any) -> None:
+    x, w = np.linspace(-1, 1, 5).astype(dtype), np.linspace(0.1, 2, 5)
+    compared = compare(lambda x, w: functions.sum(functions.tanh(x) * w + x * w * w), x, w)
+    assert compared.agree, compared.verdict
+    assert {one.dtype.type for one in compared["rank"].gradients.values() if one is not None} == {dtype, np.float64}
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_what_differs_by_a_quarter_is_told_in_any_precision(dtype: Any) -> None:
+    calls = iter(np.arange(1, 100) / 4)
+    found = compare(lambda x: x * next(calls).astype(dtype), np.ones(1, dtype))
+    assert len(found.differences) == 2
+
+
 def test_text_and_html_say_the_same_side_by_side() -> None:
     strange = type("<b>", (Function,), {"forward": lambda _, xs: xs[0] * 2, "backward": lambda _, xs, gys: gys[0] * 2})
     found = compare(lambda x: strange()(x).sum(), Variable([1.0, 2.0], name="a.b"))

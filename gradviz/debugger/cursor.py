@@ -9,8 +9,9 @@ from ..operators.scopes import ScopeStack
 from ..program import GradvizError
 from ..program.events import Event, Failed
 from ..runtime.devices import guarded
-from .answers import Questions, asked
-from .document import Obstacle
+from .answers import NetView, Questions, asked
+from .document import Obstacle, Value
+from .journal import Writing
 from .steering import CursorError, Marks
 from .telling import Narrator, reminder
 
@@ -98,18 +99,34 @@ class Cursor(Questions, Marks):
             CursorError: ``not_computed`` when it was never fed or executed, or the recording was read from a file.
                 ``not_found`` when nothing is called so. ``bad_argument`` when there is no such position.
         """
-        here = self._here if at is None else self.at(at)._here
+        view, writings = self._found(self._here if at is None else self.at(at)._here, blob)
+        array = view.array(view.computed(writings))
+        if array is None:
+            raise view.no_value(writings[-1], blob)
+        return guarded(array)
+
+    @asked
+    def measured(self, blob: str) -> tuple[str, Value, int | None]:
+        """What `value` means by a blob: its name from anywhere, its statistics, and since which position it is there.
+
+        Raises:
+            CursorError: as `value`, but for what was read from a file: statistics are there.
+        """
+        view, writings = self._found(self._here, blob)
+        for writing in reversed(writings):
+            if (measured := view.value(writing)) is not None:
+                at = None if writing.statement is None else view.ran_at(writing.statement)
+                return view.named(writing), measured, at
+        raise view.no_value(writings[-1], blob)
+
+    def _found(self, here: NetView, blob: str) -> tuple[NetView, list[Writing]]:
         try:
-            view, writings = here.find(blob)
+            return here.find(blob)
         except CursorError:
             # A `grad` that was written has a name, and no place among the blobs of the net.
             if isinstance(blob, str) and self._finder.rows.has_blob(blob):
                 raise here.no_value(here.net.version(blob, 0), blob) from None
             raise
-        array = view.array(view.computed(writings))
-        if array is None:
-            raise view.no_value(writings[-1], blob)
-        return guarded(array)
 
     def __repr__(self) -> str:
         where = f"<{type(self).__name__} {self.name!r} at event {self._position} / {len(self)}>"

@@ -18,6 +18,7 @@ from ..operators.randomness import draws_by_name
 from ..operators.registry import Array, Slots, when_registered
 from ..program import Device, GradientError, GradientSlice, Operator, RunError
 from ..program import Gradient as GradientName
+from ..program.errors import repr_of
 from ..runtime.devices import CPU, device_of, freeze, guarded, is_on_gpu, running_on
 from .faults import call_failed, called, common_device, data_replaced, rule_failed, wrong_results
 from .function import Function
@@ -75,7 +76,7 @@ class Signature:
         if is_on_gpu(output):
             return output
         if not isinstance(output, np.ndarray | np.generic):
-            what = f"{type(output).__name__} {output!r}"
+            what = f"{type(output).__name__} {repr_of(output)}"
             raise wrong_results(self.called(arrays), what, len(self.op.outputs))
         return guarded(np.asarray(output))
 

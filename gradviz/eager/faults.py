@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from ..gradient.rules import describe
 from ..operators.registry import Array
 from ..program import Device, GradientError, GradvizError, Operator, RunError
-from ..program.errors import message_of, out_of_memory, wants_memory
+from ..program.errors import message_of, out_of_memory, repr_of, wants_memory
 from ..runtime.devices import CPU, device_of
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def no_buffers(schedule: str) -> GradientError:
 def bad_schedule(schedule: Any, schedules: Iterable[str]) -> GradientError:
     """A schedule that there is not."""
     return GradientError(
-        f"There is no schedule {schedule!r}.",
+        f"There is no schedule {repr_of(schedule)}.",
         kind="bad_argument",
         ways_out=[f"Choose one of {', '.join(map(repr, schedules))}."],
     )

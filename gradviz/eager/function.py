@@ -24,6 +24,7 @@ from ..operators.gradients import gradient_name
 from ..operators.registry import NUMERIC, Array, Gradients, RuleAnswer
 from ..program import Operator, RunError
 from ..program.code_line import Instruction, caller
+from ..program.errors import repr_of
 from ..runtime.devices import CPU, copied, device_of, is_on_gpu
 from .faults import called, common_device, differentiable_once, wrong_count, wrong_results
 from .gradients import Gradient, checked_array, read_only, zeros_like
@@ -245,7 +246,7 @@ class Function:
         outputs = tuple(result) if self.returned_tuple else (result,)
         for output in outputs:
             if not (isinstance(output, np.ndarray | np.generic) or is_on_gpu(output)):
-                raise wrong_results(call, f"{type(output).__name__} {output!r}", len(outputs))
+                raise wrong_results(call, f"{type(output).__name__} {repr_of(output)}", len(outputs))
             if output.dtype.kind not in NUMERIC:
                 raise wrong_results(call, f"an array of dtype {output.dtype}", len(outputs))
         return tuple(map(copied, outputs))

@@ -210,7 +210,8 @@ def _own_gradient(x: Variable, arrived: Arrived, handed: HandedOut) -> Any:
 
 
 def _listed(variables: Any, what: str) -> list[Variable]:
-    listed = [variables] if isinstance(variables, Variable) else list(variables)
+    is_one = isinstance(variables, Variable) or not isinstance(variables, Iterable)
+    listed = [variables] if is_one else list(variables)
     for x in listed:
         if not isinstance(x, Variable):
             raise GradientError(

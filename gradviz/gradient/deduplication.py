@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ..program import GradientSlice, NetError, Operator
+from ..program.errors import repr_of
 from ..program.events import Aggregator, Deduplicated
 from .accumulation import GradientNames
 from .ir import IR
@@ -40,7 +41,7 @@ def merge_rows(gradient: GradientSlice, aggregator: Aggregator, taken: Iterable[
     """
     if not isinstance(gradient, GradientSlice):
         raise NetError(
-            f"{gradient!r} is no GradientSlice, so it has no rows to merge.",
+            f"{repr_of(gradient)} is no GradientSlice, so it has no rows to merge.",
             kind="bad_argument",
             ways_out=["Leave it as it is: a dense gradient has each row once."],
         )
@@ -60,7 +61,7 @@ def check_aggregator(aggregator: Any) -> None:
     """Raise NetError ``bad_argument`` unless `aggregator` is ``"sum"`` or ``"mean"``."""
     if not (isinstance(aggregator, str) and aggregator in SEGMENT_TYPES):
         raise NetError(
-            f"Rows of equal index cannot be merged by {aggregator!r}.",
+            f"Rows of equal index cannot be merged by {repr_of(aggregator)}.",
             kind="bad_argument",
             ways_out=['Give "sum", which keeps the gradient\'s meaning, or "mean".'],
         )

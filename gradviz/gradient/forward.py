@@ -15,7 +15,7 @@ from ..operators import lookup
 from ..operators.arguments import check_names
 from ..program import Gradient, GradientError, GradientSlice, NetError, Operator
 from ..program.control_flow import NETS, check_structure, implicit_inputs, saved_name, scopes_of
-from ..program.errors import meant, shorten
+from ..program.errors import meant, repr_of, shorten
 from ..program.events import Checked, InputChecked, Source
 from ..program.net import check_depth
 from ..program.operator import Ssa, check_name, parts_of, play
@@ -288,7 +288,7 @@ def parse_ys(
     elif isinstance(ys, list):
         items = dict.fromkeys(map(_only_names, ys))
     else:
-        raise _bad(f"ys must be a list of blob names or a dict, not {type(ys).__name__} {ys!r}.")
+        raise _bad(f"ys must be a list of blob names or a dict, not {type(ys).__name__} {repr_of(ys)}.")
     parsed: dict[str, Gradient | None] = {}
     for y, gradient in items.items():
         _only_names(y)
@@ -313,7 +313,7 @@ def _unknown(y: str, blobs: Set[str], local_to: str | None) -> GradientError:
 def _only_names(y: Any) -> str:
     if isinstance(y, str):
         return y
-    raise _bad(f"{y!r} among the ys is not a blob name.")
+    raise _bad(f"{repr_of(y)} among the ys is not a blob name.")
 
 
 def _gradient(y: str, gradient: Any) -> Gradient | None:
@@ -327,7 +327,7 @@ def _gradient(y: str, gradient: Any) -> Gradient | None:
             raise _bad(error.message, blobs=[y], more=error.ways_out) from error
         return gradient
     raise _bad(
-        f"The gradient of {y} must be the name of a blob, a GradientSlice or None (ones), not {gradient!r}.",
+        f"The gradient of {y} must be the name of a blob, a GradientSlice or None (ones), not {repr_of(gradient)}.",
         blobs=[y],
         more=["To start from an array, feed it under a name and give that name."],
     )

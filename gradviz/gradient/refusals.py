@@ -6,6 +6,7 @@ from typing import Any
 from ..operators import lookup
 from ..program import Gradient, GradientError, Operator
 from ..program.control_flow import takes_workspaces
+from ..program.errors import repr_of
 from ..program.operator import BlobVersion, Ssa
 from .accumulation import Tracked
 from .rules import describe
@@ -14,7 +15,7 @@ from .rules import describe
 def bad_skip(skip: Any, count: int) -> GradientError:
     """A number of operators to skip that the net does not have."""
     return GradientError(
-        f"skip={skip!r} does not fit a net of {count} operators.",
+        f"skip={repr_of(skip)} does not fit a net of {count} operators.",
         kind="bad_skip",
         ways_out=[f"Give a number from 0 to {count}."],
     )

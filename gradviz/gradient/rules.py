@@ -10,7 +10,7 @@ from ..operators.registry import Slots
 from ..program import Gradient, GradientError, GradientSlice, GradvizError, NetError, Operator
 from ..program.control_flow import NETS, renamed, scopes_of
 from ..program.crossing import output_device
-from ..program.errors import message_of
+from ..program.errors import message_of, repr_of
 from ..program.events import Source
 from ..program.operator import Ssa, V, check_name, parts_of
 from .accumulation import Generator, GradientNames, Step, Steps
@@ -144,12 +144,13 @@ def _with_refs(op: Operator, g_output: Sequence[Gradient | None]) -> tuple[Opera
 
 def _checked(answer: Any, op: Operator, index: int, operator_type: OperatorType, marked: bool) -> Answer:
     if not (isinstance(answer, tuple) and len(answer) == 2):
-        raise _failed(op, index, operator_type, f"returned {answer!r} instead of (operators, gradients of the inputs)")
+        returned = f"returned {repr_of(answer)} instead of (operators, gradients of the inputs)"
+        raise _failed(op, index, operator_type, returned)
     operators, g_input = _listed(answer[0], Operator, []), _listed(answer[1], Gradient, [None])
     if operators is None:
-        raise _failed(op, index, operator_type, f"returned {answer[0]!r} as its operators")
+        raise _failed(op, index, operator_type, f"returned {repr_of(answer[0])} as its operators")
     if g_input is None:
-        raise _failed(op, index, operator_type, f"returned {answer[1]!r} as the gradients of the inputs")
+        raise _failed(op, index, operator_type, f"returned {repr_of(answer[1])} as the gradients of the inputs")
     if len(g_input) != len(op.inputs):
         raise _failed(
             op,
@@ -182,7 +183,7 @@ def _check_parts(
     """Refuse what is neither an operator nor a gradient, and an operator whose type or outputs cannot be names."""
     for grad_op in operators:
         if not isinstance(grad_op, Operator):
-            raise _failed(op, index, operator_type, f"returned {grad_op!r} among its operators")
+            raise _failed(op, index, operator_type, f"returned {repr_of(grad_op)} among its operators")
         try:
             check_name(grad_op.type, "type")
             for name in grad_op.outputs:  # what it reads is checked for its scope
@@ -191,7 +192,7 @@ def _check_parts(
             raise _failed(op, index, operator_type, f"made an operator that cannot be ({error.message})") from error
     for gradient in g_input:
         if not (gradient is None or isinstance(gradient, (str, GradientSlice))):
-            raise _failed(op, index, operator_type, f"returned {gradient!r} as a gradient")
+            raise _failed(op, index, operator_type, f"returned {repr_of(gradient)} as a gradient")
 
 
 def _wrong_arity(op: Operator, index: int, slots: Slots) -> GradientError:

@@ -128,6 +128,7 @@ class Channel:
     def activate(self, session: Shown) -> None:
         """Make `session` the one that all panels show and move."""
         self._touch(session)
+        self._labels.setdefault(session, session.name or "recording")  # it was replaced before
         if self._current() is not session:
             self._end()
             self._active = weakref.ref(session)
@@ -135,6 +136,11 @@ class Channel:
         self.tell()
         while self._without:
             self._panels[self._without.pop()].send(self._introduction(session))
+
+    def replace(self, before: Shown, after: Shown) -> None:
+        """List `after` alone, in the place of `before`, which may be collected much later."""
+        if (label := self._labels.pop(before, None)) is not None:
+            self._labels[after] = label
 
     def is_active(self, session: Shown) -> bool:
         """Whether panels show a session."""
@@ -197,7 +203,7 @@ class Channel:
         session = self._current()
         if isinstance(command, Ask):
             asked = session if session is not None and session.id == command.id else None
-            is_there = any(one.id == command.id for one in list(self._labels))
+            is_there = any(one.id == command.id for one in list(self._recent))
             answer = reply(asked, command.question, is_there=is_there)
             panel.send(answer)
             if shown := shown_after(asked, command.question, answer):

@@ -65,6 +65,7 @@ def hand_over(before: Shown, after: Shown) -> None:
     """Let the widget that shows `before` show `after` from now on, and the panels, if they show that."""
     from .channel import kernel_channel
 
+    kernel_channel().replace(before, after)
     widget = _widgets.get(before)
     if widget is not None and widget.comm is not None:
         _give(widget, after)

@@ -14,6 +14,7 @@ from ..debugger import Recording
 from ..debugger.document import Line, Trace
 from ..debugger.telling import key_of
 from ..gradient import Ys
+from ..program.errors import repr_of
 from ..program.events import Visited
 from ..program.operator import parts_of
 from ..runtime.devices import is_on_gpu
@@ -42,7 +43,9 @@ def cells_beside(
     """
     if of not in get_args(Of):
         words = ", ".join(map(repr, get_args(Of)))
-        raise NotebookError(f"{of!r} is nothing to make cells of.", kind="bad_argument", ways_out=[f"One of {words}."])
+        raise NotebookError(
+            f"{repr_of(of)} is nothing to make cells of.", kind="bad_argument", ways_out=[f"One of {words}."]
+        )
     recording = with_values(recording, "cells")
     shell = kernel_shell()
     names: Mapping[str, object] = {} if shell is None else shell.user_ns

@@ -5,7 +5,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from ..program import GradvizError, Operator, RunError
-from ..program.errors import meant
+from ..program.errors import meant, repr_of
 
 HINTS = frozenset(
     (
@@ -65,7 +65,7 @@ def check_arguments(op: Operator, defaults: Mapping[str, Any]) -> None:
 
 def bad_argument(op: Operator, name: str, why: str, *ways_out: str) -> RunError:
     """The error for argument `name` of `op`, which `why` tells the fault of ("must be an integer")."""
-    return RunError(f"{name}={op.args.get(name)!r} {why}.", kind="bad_argument", ways_out=ways_out)
+    return RunError(f"{name}={repr_of(op.args.get(name))} {why}.", kind="bad_argument", ways_out=ways_out)
 
 
 def _wanted(value: object, default: object) -> str:

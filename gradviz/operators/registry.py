@@ -28,7 +28,7 @@ import numpy as np
 
 from ..program import Gradient, Operator, RegistrationError, RunError
 from ..program.code_line import named
-from ..program.errors import get_close_matches
+from ..program.errors import get_close_matches, repr_of
 from .arguments import check_arguments
 
 NUMERIC = "biufc"
@@ -402,7 +402,7 @@ def _own(value: Any) -> Any:
 def _check_type(type: object) -> None:
     if not (isinstance(type, str) and re.fullmatch(r"\w+", type)):
         raise RegistrationError(
-            f"{type!r} cannot name an operator type.",
+            f"{repr_of(type)} cannot name an operator type.",
             kind="bad_name",
             ways_out=["Use letters, digits and underscores."],
         )
@@ -410,4 +410,4 @@ def _check_type(type: object) -> None:
 
 def _check_callable(value: object, what: str) -> None:
     if not callable(value):
-        raise RegistrationError(f"{what} must be a function, not {value!r}.", kind="bad_function")
+        raise RegistrationError(f"{what} must be a function, not {repr_of(value)}.", kind="bad_function")

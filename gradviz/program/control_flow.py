@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from .errors import GradvizError, NetError
+from .errors import GradvizError, NetError, repr_of
 from .net import NetDef
 from .operator import BlobVersion, Operator
 
@@ -157,7 +157,7 @@ def take_apart(op: Operator, index: int, error: type[GradvizError] = NetError) -
         raise fault("has no list of names as saved_fwd_blobs", "List what it finds in the workspace that it takes.")
     reuses = op.args.get("reuse_workspace", 0)
     if reuses not in (0, 1):
-        raise fault(f"has reuse_workspace={reuses!r}", "Give 0 or 1.")
+        raise fault(f"has reuse_workspace={repr_of(reuses)}", "Give 0 or 1.")
     if not (pops or reuses):
         for name in reads_from_outside(net.ops):
             if name not in outer:

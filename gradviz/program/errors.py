@@ -96,6 +96,14 @@ def message_of(error: BaseException) -> str:
         return f"what it says is not known, for its __str__ raised {type(fault).__name__}"
 
 
+def repr_of(value: object) -> str:
+    """``repr(value)`` of an object of any class; where that fails, that it does."""
+    try:
+        return repr(value)
+    except Exception as fault:
+        return f"<{type(value).__name__} whose __repr__ raised {type(fault).__name__}>"
+
+
 NO_ARRAY = "array is too big", "Maximum allowed size exceeded", "Maximum allowed dimension exceeded"
 """How numpy says, by a ValueError, that something is larger than all arrays can be."""
 

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from .code_line import Calls
-from .errors import GradvizError, NetError, shorten
+from .errors import GradvizError, NetError, repr_of, shorten
 from .operator import Operator, check_operator
 
 VERSION = 1
@@ -244,7 +244,7 @@ def plain_argument(value: object) -> Any:
     if isinstance(value, np.generic | np.ndarray) and value.dtype.kind in "biuf":
         return value.tolist()
     raise NetError(
-        f"The argument {shorten(repr(value))} cannot be written down.",
+        f"The argument {shorten(repr_of(value))} cannot be written down.",
         kind="bad_argument",
         ways_out=["Arguments are numbers, text, lists of these, and nets."],
     )
@@ -257,7 +257,7 @@ def shown_argument(value: object) -> Any:
     try:
         return plain_argument(value)
     except NetError:
-        return shorten(repr(value))
+        return shorten(repr_of(value))
 
 
 def _holds(own: object, value: object) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 import numpy as np
 
-from .errors import NetError, shorten
+from .errors import NetError, repr_of, shorten
 
 MAX_NAME_LENGTH = 500
 _NAME = re.compile(r"[\w/.:+\-*#$%()\[\]]+")
@@ -56,11 +56,11 @@ class Device(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
             try:
                 parsed = msgspec.convert(device, cls)
             except msgspec.ValidationError as error:
-                raise NetError(f"{device!r} is not a device: {error}.", kind="bad_device") from error
+                raise NetError(f"{repr_of(device)} is not a device: {error}.", kind="bad_device") from error
             if parsed.type in ("cpu", "cuda"):
                 return parsed
         raise NetError(
-            f"{device!r} is not a device.",
+            f"{repr_of(device)} is not a device.",
             kind="bad_device",
             ways_out=['Write "cpu", "cuda:0", or {"type": "cuda", "id": 0}.'],
         )
@@ -153,7 +153,7 @@ def check_name(name: object, what: str, operator_index: int | None = None) -> No
     """
     if isinstance(name, str) and len(name) <= MAX_NAME_LENGTH and _NAME.fullmatch(name):
         return
-    shown = shorten(name) if isinstance(name, str) else repr(name)
+    shown = shorten(name) if isinstance(name, str) else repr_of(name)
     where = "" if operator_index is None else f" of operator #{operator_index}"
     raise NetError(
         f"{shown or 'The empty string'} cannot be a name ({what}{where}).",
@@ -195,7 +195,7 @@ def as_names(names: "str | Iterable[str]", index: int | None = None) -> list[str
     if isinstance(names, Iterable):
         return list(names)
     raise NetError(
-        f"{names!r} is neither a blob name nor several.",
+        f"{repr_of(names)} is neither a blob name nor several.",
         kind="bad_name",
         operator_index=index,
         ways_out=['Write "x" or ["x", "y"].'],
@@ -241,7 +241,7 @@ class Ssa(msgspec.Struct, Generic[V], eq=False, gc=False):
         return list(map(str, self.writes))
 
     def __str__(self) -> str:
-        args = [f"{name}={getattr(value, 'name', value)!r}" for name, value in self.op.args.items()]
+        args = [f"{name}={repr_of(getattr(value, 'name', value))}" for name, value in self.op.args.items()]
         call = f"{self.op.type}({', '.join([*self.inputs, *args])})"
         return f"{', '.join(self.outputs)} = {call}" if self.op.outputs else call
 

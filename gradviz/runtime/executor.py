@@ -13,7 +13,7 @@ from ..operators.registry import Array
 from ..operators.scopes import ScopeStack
 from ..program import GradvizError, Operator, RunError
 from ..program.control_flow import local_to, scopes_of, within
-from ..program.errors import meant, message_of, out_of_memory, shorten, wants_memory
+from ..program.errors import meant, message_of, out_of_memory, repr_of, shorten, wants_memory
 from .devices import freeze, is_on_gpu
 from .nested import Nested, Runner, Step, Values
 from .pace import Pace, Progress
@@ -122,7 +122,7 @@ def _as_array(value: Any, step: Step, values: Mapping[str, Array]) -> Array:
         array = np.asarray(value)
         freeze(array, False)
         return array
-    raise _failed(step, values, f"returned {type(value).__name__} {value!r} instead of an array")
+    raise _failed(step, values, f"returned {type(value).__name__} {repr_of(value)} instead of an array")
 
 
 def _explained(error: Exception, step: Step, values: Mapping[str, Array]) -> Exception:

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..operators.registry import Array
 from ..program import GradvizError
+from ..program.errors import repr_of
 
 try:
     import fcntl
@@ -57,7 +58,9 @@ class Spill:
     def __init__(self, folder: object) -> None:
         is_temporary = folder is None or folder is True
         if not is_temporary and not isinstance(folder, str | os.PathLike):
-            raise bad_spill(f"{folder!r} is no folder to write arrays to.", 'Write spill="folder", or leave it out.')
+            raise bad_spill(
+                f"{repr_of(folder)} is no folder to write arrays to.", 'Write spill="folder", or leave it out.'
+            )
         try:
             from tempfile import gettempdir  # takes its time to import
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..operators.registry import NUMERIC, Array
 from ..program import Device, NetDef, Operator, RunError
-from ..program.errors import meant, message_of, shorten
+from ..program.errors import meant, message_of, repr_of, shorten
 from ..program.operator import check_name, check_operator
 from .devices import CPU, available, copied, device_here, device_of, guarded, is_on_gpu, moved
 from .executor import execute
@@ -95,7 +95,7 @@ class Workspace:
         """
         if not isinstance(net, NetDef):
             raise RunError(
-                f"{net!r} is no net to run.",
+                f"{repr_of(net)} is no net to run.",
                 kind="bad_net",
                 ways_out=["Give a gradviz.Net; for an operator: run_operator."],
             )
@@ -111,7 +111,7 @@ class Workspace:
         """Run one operator at once. Raises RunError like `run`, with operator index 0."""
         if not isinstance(op, Operator):
             raise RunError(
-                f"run_operator takes an operator, not {shorten(repr(op))}.",
+                f"run_operator takes an operator, not {shorten(repr_of(op))}.",
                 kind="bad_argument",
                 ways_out=['gradviz.Operator("Tanh", ["x"], ["y"]) makes one.', "ws.run(net) runs a whole net."],
             )
@@ -201,11 +201,20 @@ def immediate(workspace: Workspace) -> Iterator[Workspace]:
 
     An operator that fails to run is not added.
 
+    Raises:
+        RunError: ``bad_value``: it is no workspace.
+
     Example:
         >>> with immediate(ws):
         ...     y = net.Tanh("x", "y")
         >>> ws["y"]
     """
+    if not isinstance(workspace, Workspace):
+        raise RunError(
+            f"Operators run at once on a gradviz.Workspace, and not on {type(workspace).__name__}.",
+            kind="bad_value",
+            ways_out=["ws = gradviz.Workspace(); with gradviz.immediate(ws): ..."],
+        )
     token = _current.set(workspace)
     try:
         yield workspace

@@ -112,6 +112,17 @@ def test_it_stops_at_targets_and_breakpoints():
     assert one.next == "ReluGradient of the backward pass"
 
 
+def test_what_ran_before_an_operator_that_fails_is_a_session_at_once():
+    net, ws = skip_net(), fed_workspace()
+    net.Mul(["loss", "missing"], "scaled")
+    one = live(net, ["scaled"], workspace=ws)
+    with pytest.raises(RunError, match="missing"):
+        one.finish()
+    assert [event.op.type for event in one.session.events if event.kind == "Ran"] == [op.type for op in net.ops[:-1]]
+    one.feed("missing", 2.0)
+    assert one.finish().event.kind == "Completed"
+
+
 def test_an_operator_that_fails_leaves_everything_as_it_was_and_runs_when_its_input_is_mended():
     net = Net("mended")
     net.Tanh("x", "a")

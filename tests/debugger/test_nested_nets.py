@@ -79,6 +79,16 @@ def test_names_mean_what_they_mean_where_one_stands(session):
     np.testing.assert_allclose(session.value("h"), h[ROUNDS])
 
 
+@pytest.mark.parametrize("blob", ["h", "h@1", "w", "h_grad"])
+def test_a_nested_net_alone_has_no_values_and_the_way_to_those_of_its_runs_is_told(session, blob):
+    with pytest.raises(CursorError, match="no run is named") as caught:
+        session.value(f"2.loop_net/0.net:{blob}")
+    (way_out,) = caught.value.ways_out
+    named = way_out.removeprefix("Name one, as ").removesuffix(".")
+    assert named.startswith("2.loop_net[0]/0.net:")
+    session.value(named)
+
+
 def test_recording_keeps_references_and_copies_nothing(session):
     session.run_to("2.loop_net[1]/0.net")
     for one, other in (("w", "2.loop_net[3]/0.net:w"), ("2.loop_net[1]/0.net:h@0", "2.loop_net[0]/0.net:h@1")):

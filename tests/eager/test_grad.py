@@ -67,6 +67,7 @@ class TestGrad:
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
+            ((1.0, [Variable(1.0)]), "outputs of grad must be Variables, not float"),
             (([1.0], [Variable(1.0)]), "outputs of grad must be Variables, not float"),
             (([Variable(1.0)], ["x"]), "inputs of grad must be Variables, not str"),
             (([Variable(1.0)], [Variable(1.0)], [None, None]), "2 gradients are given for 1 outputs"),

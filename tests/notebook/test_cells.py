@@ -195,6 +195,25 @@ def test_an_array_in_a_cell_is_the_same_to_the_last_bit(
         np.testing.assert_array_equal(run(tmp_path / "dtypes.ipynb", monkeypatch)["ws"]["x"], array, strict=True)
 
 
+def test_gradients_that_are_not_finite_are_held_against_the_recorded_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = gradviz.Net("not finite")
+    net.Log("x", "l")
+    net.Div(["l", "z"], "d")
+    ws = gradviz.Workspace()
+    ws.feed("x", np.array([0.0, -1.0, 1.0, 1.0]))
+    ws.feed("z", np.array([0.0, 1.0, 0.0, 1.0]))
+    path = tmp_path / "lesson.ipynb"
+    gradviz.debug(net, ["d"], workspace=ws).to_notebook(path)
+    x_grad = run(path, monkeypatch)["gradients"]["x_grad"]
+    assert not np.isfinite(x_grad).all()
+    assert x_grad[3] == 1
+    path.write_text(path.read_text().replace("[0., 1., 0., 1.]", "[0., 1., 0., 1.1]"))
+    with pytest.raises(AssertionError, match="_grad"):
+        run(path, monkeypatch)
+
+
 @pytest.mark.parametrize("schedule", ["rank", "tape"])
 def test_a_pass_of_code_as_it_ran_becomes_a_program(
     schedule: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -207,6 +226,19 @@ def test_a_pass_of_code_as_it_ran_becomes_a_program(
     for wanted in (x.grad, w.grad):
         assert any(np.allclose(wanted, gradient) for gradient in found["gradients"].values())
     assert not [name for name in found["ws"] if ".grad" in name]
+
+
+@pytest.mark.parametrize("schedule", ["rank", "tape"])
+def test_what_a_pass_of_several_dtypes_has_cast_is_cast_again(
+    schedule: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = gradviz.Variable(np.linspace(-1, 1, 5, dtype=np.float32), name="x")
+    w = gradviz.Variable(np.linspace(0, 3, 5), name="w")
+    y = gradviz.functions.sum(gradviz.functions.tanh(x) * w + x * w)
+    gradviz.debug(y, schedule=schedule).to_notebook(tmp_path / "mixed.ipynb")
+    ws = run(tmp_path / "mixed.ipynb", monkeypatch)["ws"]
+    y.backward(schedule=schedule)
+    np.testing.assert_array_equal(ws["x_grad"], x.grad, strict=True)
 
 
 @gradviz.register_kernel("TestCube")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gradviz
-from gradviz import IR, GradientError, Net, NetError, Operator, RunError, Variable, Workspace
+from gradviz import IR, GradientError, GradvizError, Net, NetError, Operator, RunError, Variable, Workspace
 from gradviz import functions as F
 from gradviz.operators import registry
 from gradviz.operators.arguments import HINTS
@@ -156,3 +156,25 @@ def test_a_recording_shows_arguments_that_are_no_data(argument, told, tmp_path):
         assert not (tmp_path / "net.json").exists()
     else:
         assert net.to_dict()["ops"][1]["args"] == {"thing": [1.0, 1.0]}
+
+
+class Unshowable:
+    def __repr__(self):
+        raise ValueError("nothing to show")
+
+
+def test_what_cannot_be_shown_as_text_is_told_by_its_class_and_hides_nothing():
+    shown = "<Unshowable whose __repr__ raised ValueError>"
+    gradviz.register_kernel("OfAThing")(lambda op, x: 2 * x)
+    gradviz.register_gradient("OfAThing")(lambda op, g: (Operator("OfAThing", [g[0]], ["x_grad"], op.args), ["x_grad"]))
+    session = gradviz.debug(Net("n", [Operator("OfAThing", ["x"], ["y"], {"thing": Unshowable()})]), ["y"])
+    assert shown in str(session.trace().forward[0].args["thing"])
+    for ask in (
+        lambda: fed().run(Net("n", [Operator("Scale", ["x"], ["y"], {"scale": Unshowable()})])),
+        lambda: gradviz.debug(Unshowable()),
+        lambda: session.paths(Unshowable()),
+        lambda: F.sum(Variable(X), axis=Unshowable()),
+    ):
+        with pytest.raises(GradvizError) as caught:
+            ask()
+        assert shown in caught.value.message

@@ -70,6 +70,12 @@ def test_one_operator_runs_alone():
     assert ws["x2"].max() == 3
 
 
+def test_immediate_mode_is_refused_on_what_is_no_workspace():
+    with pytest.raises(RunError, match="not on Net") as caught, immediate(Net()):
+        pass
+    assert caught.value.kind == "bad_value"
+
+
 def test_immediate_mode_runs_operators_as_they_are_added():
     ws, net = fed(), Net()
     with immediate(ws):

@@ -7,7 +7,7 @@ from .diff import DiffView
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits, first_of, first_texts
 from .leaves import differentiated, leaf_gradients, lines_reading
 from .ledger import LedgerView, MergeView
-from .net_view import by_name
+from .net_view import NetView, by_name
 from .numbers import NumbersView
 from .paths import PathsView
 from .provenance import ProvenanceView
@@ -19,7 +19,7 @@ from .why_none import WhyNoneView
 
 __all__ = [
     "Answer", "Block", "Bullets", "CheckView", "CheckableView", "CodeView", "CopiesView", "DiffView", "Grid",
-    "LedgerView", "MergeView", "NumbersView", "Paragraph", "PathsView", "ProvenanceView", "Questions", "StateView",
-    "StoreView", "VersionsView", "WhyNoneView", "asked", "by_name", "differentiated", "digits", "first_of",
+    "LedgerView", "MergeView", "NetView", "NumbersView", "Paragraph", "PathsView", "ProvenanceView", "Questions",
+    "StateView", "StoreView", "VersionsView", "WhyNoneView", "asked", "by_name", "differentiated", "digits", "first_of",
     "first_texts", "leaf_gradients", "lines_reading",
 ]  # fmt: skip

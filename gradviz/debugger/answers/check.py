@@ -13,7 +13,7 @@ from ...program import GradvizError
 from ...program.errors import listed
 from ...runtime.tasks import Work, results
 from ..journal import Pace, Statement, Writing
-from ..steering import CursorError, bad_argument
+from ..steering import CursorError, whole_number
 from .comparison import MOST, SEED, Checked, Comparison, Verdict, along
 from .flow import array_of, arriving, gives, gradient_of, hooked, meant, seeds, sent, sum_through
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits
@@ -135,8 +135,8 @@ def answer(here: NetView, word: str, samples: int | None, executor: Any, pace: P
     Raises:
         CursorError: ``not_found``, ``not_computed``, ``bad_argument``. GradvizError: the executor cannot do it.
     """
-    if samples is not None and (type(samples) is not int or samples < 1):
-        raise bad_argument("samples", samples, "how many elements are checked, 1 or more")
+    if samples is not None:
+        samples = whole_number("samples", samples, "how many elements are checked, 1 or more", 1)
     if executor is not None and here.recorded.recording.again is not None:
         raise GradvizError(
             "What PyTorch runs again changes what a process has but once, random numbers and hooks of modules: no "

@@ -10,7 +10,7 @@ from ...program import Gradient
 from ...program.events import Failed, GeneratorAdded, Ran
 from ..document import Number
 from ..journal import Pace, Statement
-from ..steering import bad_argument
+from ..steering import whole_number
 from ..telling import shape
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits, first_of, first_texts
 from .ledger import entries, merges
@@ -106,11 +106,8 @@ def answer(here: NetView, a: int, b: int | None, pace: Pace) -> DiffView:
     """What changed between positions `a` and `b`, in whichever order; raises CursorError ``bad_argument``."""
     recorded = here.recorded
     count = len(recorded.events)
-    b = here.position if b is None else b
-    for name, value in (("a", a), ("b", b)):
-        if type(value) is not int or not 0 <= value <= count:
-            raise bad_argument(name, value, f"a position from 0 to {count}")
-    first, last = min(a, b), max(a, b)
+    ends = {"a": a, "b": here.position if b is None else b}
+    first, last = sorted(whole_number(*end, f"a position from 0 to {count}", 0, count) for end in ends.items())
     text = recorded.text
     views = {path: NetView(recorded, last, text.net(path)) for path in ((), *text.ids)}
     before, after = (state_at(views[()], position, pace) for position in (first, last))

@@ -16,7 +16,7 @@ from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...program import Operator
 from ...program.control_flow import take_apart
-from ...program.errors import shorten
+from ...program.errors import repr_of, shorten
 from ...program.events import Accumulated, Failed
 from ..document import Value
 from ..journal import NetText, Statement, Writing
@@ -211,6 +211,9 @@ class NetView:
         reason, ways_out = "it was not computed.", [FEED]
         if obstacle is not None:
             reason, ways_out = f"nothing was run. {obstacle.message}", list(obstacle.ways_out)
+        elif (run := self._first_run) is not None:
+            reason = "each run of this nested net has one of its own, and no run is named."
+            ways_out = [f"Name one, as {run}:{blob}."]
         elif self.recorded.is_saved and self.value(blob) is not None:
             reason, ways_out = "a saved trace keeps statistics, no arrays.", [AGAIN]
         elif absent is not None:
@@ -221,6 +224,14 @@ class NetView:
             reason, ways_out = "it stopped before that was computed.", [STOPPED]
         message = f"There is no value of {shorten(named)}: {reason}"
         return CursorError(message, kind="not_computed", blobs=[named], ways_out=ways_out)
+
+    @property
+    def _first_run(self) -> str | None:
+        """The way to the first run of a nested net, where this is the net alone; None: it is not, or has not run."""
+        runs = self.recorded.runs
+        its = (run for run in range(len(runs)) if runs.half_of(run).net.path == self.net.path)
+        run = next(its, None) if self.net.path and self.run is None else None
+        return None if run is None else "/".join(runs[run].path)
 
     def runs_of(self, statement: Statement) -> list[int]:
         """The runs of the nested nets of an operator, in order."""
@@ -273,7 +284,7 @@ class NetView:
             CursorError: ``not_found``.
         """
         if not isinstance(word, str):
-            raise unknown("blob", repr(word), (), [FORMS])
+            raise unknown("blob", repr_of(word), (), [FORMS])
         views, word = self.meant_in(word)
         for view in views:
             if writings := view.meant(word):

@@ -8,7 +8,7 @@ from ...operators.scopes import ScopeStack
 from ...runtime.devices import CPU, current, device_of, moved
 from ..document import Number, rows_and_columns
 from ..statistics import previews
-from ..steering import bad_argument
+from ..steering import whole_number
 from .forms import Answer, Block, Grid, digits
 from .net_view import NetView
 from .provenance import no_numbers
@@ -50,9 +50,11 @@ def answer(here: NetView, word: str, row: int, column: int) -> NumbersView:
     if isinstance(array, ScopeStack):
         raise no_numbers(blob)
     rows, columns = rows_and_columns(array.shape)
-    for name, value, count in (("row", row, rows), ("column", column, columns)):
-        if type(value) is not int or not 0 <= value < max(count, 1):
-            raise bad_argument(name, value, f"a number from 0 to {max(count, 1) - 1}")
+    lasts = max(rows, 1) - 1, max(columns, 1) - 1
+    row, column = (
+        whole_number(name, value, f"a number from 0 to {last}", 0, last)
+        for name, value, last in zip(("row", "column"), (row, column), lasts, strict=True)
+    )
     with current(device_of(array)):
         corner = array.reshape(rows, columns)[row : row + ROWS, column : column + COLUMNS]
     return NumbersView(view.named(blob), rows, columns, row, column, previews(moved(corner, CPU)[None])[0])

@@ -28,7 +28,7 @@ from ...runtime.devices import CPU, device_of, moved
 from ..document import Number, number
 from ..journal import Pace, Statement, Writing
 from ..statistics import Vector, as_vector, compare, furthest, norm, norm_of, vector
-from ..steering import bad_argument
+from ..steering import bad_argument, whole_number
 from .flow import Parts, Sent, added, array_of, arriving, gives, gradient_of, meant, seeds
 from .forms import Answer, Block, Grid, Paragraph, absent, digits, percent, way
 from .net_view import NetView
@@ -188,8 +188,7 @@ class PathsView(Answer, frozen=True):
 
 def answer(here: NetView, y: str | None, x: str, k: int, pace: Pace) -> PathsView:
     """The `k` greatest paths from `y`, or all ys, to `x`; raises CursorError ``not_found``, ``bad_argument``."""
-    if type(k) is not int or k < 1:
-        raise bad_argument("k", k, "a number of paths, 1 at least: paths(x, k=5)")
+    k = whole_number("k", k, "a number of paths, 1 at least: paths(x, k=5)", 1)
     view, versions = here.find(x)
     blob = meant(versions)
     starts = _starts(view, y)

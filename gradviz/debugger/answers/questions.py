@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from ..journal import Pace, Work
-from ..steering import Placed, bad_argument, consistent
+from ..steering import Placed, consistent, whole_number
 from . import check, code, copies, diff, ledger, numbers, paths, provenance, state, store, versions, why_none
 from .check import CheckableView, CheckView
 from .code import CodeView
@@ -64,8 +64,7 @@ class Questions(Placed):
         Raises:
             CursorError: ``bad_argument`` when there is no such position.
         """
-        if type(position) is not int or not 0 <= position <= len(self):
-            raise bad_argument("position", position, f"a position from 0 to {len(self)}")
+        position = whole_number("position", position, f"a position from 0 to {len(self)}", 0, len(self))
         elsewhere = Questions.__new__(Questions)
         elsewhere.__dict__.update(self.__dict__, _recorded=self._recorded, _position=position)
         return elsewhere

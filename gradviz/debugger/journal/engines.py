@@ -19,7 +19,7 @@ from ...eager import Variable
 from ...eager.journal import LiveBackward, watch_backward
 from ...gradient import Ys
 from ...program import GradientError, GradvizError, NetDef, RegistrationError
-from ...program.errors import code, count_of, listed, message_of
+from ...program.errors import code, count_of, listed, message_of, repr_of
 from ...program.events import About, Accumulated, Event, Failed, GradWritten, Ran, Seeded
 from ...program.net_halves import nets_of
 from ...runtime import Workspace
@@ -169,7 +169,7 @@ def register_engine(of: type, record: Callable[..., Iterable[Any]]) -> None:
     """
     if not isinstance(of, type) or of is object or of in _OURS:
         raise RegistrationError(
-            f"No engine can be registered for {of!r}.",
+            f"No engine can be registered for {repr_of(of)}.",
             kind="bad_engine",
             ways_out=["Write register_engine(Value, record): Value is a class of your own."],
         )
@@ -177,7 +177,7 @@ def register_engine(of: type, record: Callable[..., Iterable[Any]]) -> None:
         options = _options(record)
     except (TypeError, ValueError):
         raise RegistrationError(
-            f"{record!r} cannot record a {of.__name__}.",
+            f"{repr_of(record)} cannot record a {of.__name__}.",
             kind="bad_engine",
             ways_out=["Write def record(value, **options): ... and yield events."],
         ) from None

@@ -18,7 +18,7 @@ from ...operators.registry import Array
 from ...program import Device, GradientError, GradvizError, NetDef, NetError, Operator, RunError
 from ...program.control_flow import NETS, operators_in
 from ...program.crossing import CPU, with_copies
-from ...program.errors import code, count_of, get_close_matches, listed, shorten
+from ...program.errors import code, count_of, get_close_matches, listed, repr_of, shorten
 from ...program.events import Accumulated, Aggregator, Completed, Deduplicated, Event, Failed, Played, Seeded, stopped
 from ...program.net_halves import Key, NetHalves, nets_of
 from ...program.operator import parts_of
@@ -187,7 +187,7 @@ def check_arguments(net: object, ys: object, workspace: object) -> None:
     """Refuse what is no net, no workspace, or names nothing to differentiate."""
     if not isinstance(net, NetDef):
         raise NetError(
-            f"There is no net to debug in {net!r}.",
+            f"There is no net to debug in {repr_of(net)}.",
             kind="bad_net",
             ways_out=["Give a gradviz.Net and its ys, or a gradviz.Variable that code has computed."],
         )
@@ -371,7 +371,7 @@ def bytes_of(budget: object) -> int:
     if isinstance(budget, str) and (match := _WRITTEN.fullmatch(budget)) and match[2].lower() in UNITS:
         return int(float(match[1]) * UNITS[match[2].lower()])
     raise StoreError(
-        f"{budget!r} is no budget of bytes.",
+        f"{repr_of(budget)} is no budget of bytes.",
         kind="bad_budget",
         ways_out=['Write budget="500 MB", "1 GB" or "64 MiB", or a number of bytes such as 10**9.'],
     )

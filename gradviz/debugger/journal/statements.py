@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...program import Operator
 from ...program.code_line import CodeLine
 from ...program.control_flow import nested_nets
+from ...program.errors import repr_of
 from ...program.operator import BlobVersion
 from ..document import Role
 
@@ -232,7 +233,7 @@ def _listed(blobs: Sequence[Writing | BlobVersion]) -> str:
 
 def _literal(value: Any) -> str:
     """An argument as it is written: a tuple as the list that files have in its place."""
-    return repr(list(value) if type(value) is tuple else value)
+    return repr_of(list(value) if type(value) is tuple else value)
 
 
 def arguments(op: Operator) -> Mapping[str, Any]:

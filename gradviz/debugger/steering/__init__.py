@@ -2,7 +2,7 @@
 
 from .breakpoints import Breakpoint
 from .conditions import ConditionError
-from .faults import FEED, CursorError, bad_argument, consistent, unknown
+from .faults import FEED, CursorError, bad_argument, consistent, unknown, whole_number
 from .places import path_of
 from .position import Marks, Placed, Stop
 from .saved import unpacked_recording
@@ -23,4 +23,5 @@ __all__ = [
     "sparkline",
     "unknown",
     "unpacked_recording",
+    "whole_number",
 ]

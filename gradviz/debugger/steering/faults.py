@@ -1,12 +1,14 @@
 """What a cursor refuses: a place, a blob or a value that the recording does not have."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import wraps
+from math import inf
 from operator import index
 from typing import Any, TypeVar, cast
 
 from ...program import GradvizError
-from ...program.errors import meant, shorten
+from ...program.errors import meant, repr_of, shorten
 from ...runtime.watched import uncollected
 from ..document import Marked, TraceError, fault_of_marks
 
@@ -73,6 +75,14 @@ def position_of(name: str, value: Any, wanted: str = "a position, as an integer"
         raise bad_argument(name, value, wanted) from None
 
 
+def whole_number(name: str, value: Any, wanted: str, least: int = 0, most: float = inf) -> int:
+    """A number that an argument is, of numpy's integers too; raises CursorError ``bad_argument``."""
+    with suppress(TypeError):
+        if not isinstance(value, bool) and least <= (number := int(index(value))) <= most:
+            return number
+    raise bad_argument(name, value, wanted)
+
+
 def check_marks(marks: Marked) -> None:
     """Raise CursorError ``bad_argument`` where no document can have these breakpoints and watches."""
     if (fault := fault_of_marks(marks)) is not None:
@@ -86,7 +96,7 @@ def check_marks(marks: Marked) -> None:
 def bad_argument(name: str, value: object, wanted: str) -> CursorError:
     """An argument of a question is not what it must be."""
     return CursorError(
-        f"{name}={shorten(repr(value))} is no answerable question.",
+        f"{name}={shorten(repr_of(value))} is no answerable question.",
         kind="bad_argument",
         ways_out=[f"Give {wanted}."],
     )

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...program.errors import meant
 from ..document import Kind
-from .conditions import NAMES, PHRASES, ConditionError, Field, Node, evaluate, mentioned, parse, shown, truth
+from .conditions import NAMES, PHRASES, WORDS, ConditionError, Field, Node, evaluate, mentioned, parse, shown, truth
 from .rows import Rows
 from .targets import Targets
 
@@ -28,7 +28,6 @@ TARGETS = (
 )
 _OPERATOR = re.compile(r"#[0-9]+")
 _VERSION = re.compile(r"[^:]+@[0-9]+")
-_NAMES_IN = re.compile(r"[\w/.:@]+")
 
 
 class Occurrences:
@@ -205,12 +204,22 @@ class Finder:
         try:
             return parse(text, start, **options)
         except ConditionError as error:
-            # The language takes what stands in names as 0.weight for its own signs.
-            words = [word.strip("./:") for word in _NAMES_IN.findall(text[start:])]
-            parts = [word.rsplit(".", count)[0] for word in words for count in range(word.count(".") + 1)]
-            if odd := next((one for one in parts if not one.isidentifier() and self.rows.has_blob(one)), None):
-                error.ways_out = (f"Write the name {odd} between backticks: norm(`{odd}`).", *error.ways_out)
+            if name := self._misread(text, error.position):
+                error.ways_out = (f"Write the name {name} between backticks: norm(`{name}`).", *error.ways_out)
             raise
+
+    def _misread(self, text: str, at: int) -> str:
+        """The longest name around a fault that the language takes for words and signs of its own; empty: none is."""
+        # Who looks again and again for what is to come does so in vain most times.
+        words = [word for word in self.targets.words if word in text] if self._recent is None else []
+        return max((word for word in words if self._is_misread(word, text, at)), key=len, default="")
+
+    def _is_misread(self, word: str, text: str, at: int) -> bool:
+        is_plain = word.isidentifier() and word not in (*WORDS, *NAMES)
+        places = re.finditer(rf"(?<![\w`.]){re.escape(word)}(?![\w`(])", text)
+        # A function or a field is no name; the fault may be the field behind one: 1.norm.
+        is_there = any(place.start() <= at <= place.end() + 1 for place in places)
+        return is_there and not is_plain and self.rows.has_blob(word)
 
     def _checked(self, text: str, node: Node) -> Node:
         for field in mentioned(node):

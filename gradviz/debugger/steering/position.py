@@ -20,7 +20,7 @@ from ..journal import Progress, Recording, Timeline, codes_of
 from ..telling import DocumentValues, MeasuredValues, Story, Subjects, document, table
 from .breakpoints import Breakpoint, Breakpoints
 from .conditions import ConditionError
-from .faults import CursorError, bad_argument, check_marks, consistent, position_of
+from .faults import CursorError, bad_argument, check_marks, consistent, position_of, whole_number
 from .occurrences import Finder
 from .places import Places, after, before, other_clock
 from .rows import Rows
@@ -277,10 +277,10 @@ class Marks(Placed):
         """
         if not isinstance(on, str):
             raise bad_argument("on", on, "a target or a condition, as text")
-        if not isinstance(ignore, int) or ignore < 0:
-            raise bad_argument("ignore", ignore, "how many of the first occurrences do not count, 0 or more")
-        if not isinstance(every, int) or every < 1:
-            raise bad_argument("every", every, "a number from 1 on: every so many-th occurrence counts")
+        if not isinstance(log, str | None):
+            raise bad_argument("log", log, 'a message, as text: "norm {norm}"')
+        ignore = whole_number("ignore", ignore, "how many of the first occurrences do not count, 0 or more")
+        every = whole_number("every", every, "a number from 1 on: every so many-th occurrence counts", 1)
         text = on if when is None else f"{on} if {when}"
         return self.breakpoints.add(BreakpointEntry(id=1, on=text, log=log, ignore=ignore, every=every))
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...program import RunError
-from ...program.errors import shorten
+from ...program.errors import repr_of, shorten
 
 MOST = 2**63 - 1
 """The greatest integer that an array holds."""
@@ -59,7 +59,7 @@ def _integers(function: str, option: str, elements: list[Any], value: Any, wante
 def no_option(function: str, option: str, value: Any, wanted: str) -> RunError:
     """The error for an option that is not what it must be."""
     return RunError(
-        f"{function}: {option}={shorten(repr(value))} must be {wanted}.",
+        f"{function}: {option}={shorten(repr_of(value))} must be {wanted}.",
         kind="bad_argument",
         ways_out=[f"help(gradviz.functions.{function}) tells what it takes."],
     )

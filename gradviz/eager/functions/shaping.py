@@ -9,6 +9,7 @@ import numpy as np
 
 from ...operators.inference import canonical_axis, misfit
 from ...program import RunError
+from ...program.errors import repr_of
 from ...runtime.devices import current, device_of, guarded, moved
 from ..call import Call
 from ..faults import call_failed, called
@@ -278,10 +279,10 @@ def _word(x: Variable, part: Any, place: int) -> tuple[str, list[Any]]:
     try:
         array = part if hasattr(part, "dtype") else moved(np.asarray(part, None if np.size(part) else int), x.device)
     except ValueError:
-        why = f"{part!r} is no index, as its lists are not of one length"
+        why = f"{repr_of(part)} is no index, as its lists are not of one length"
         raise refused("get_item", x, why, "Make them of one length.") from None
     if array.dtype.kind not in "iub" or (array.dtype.kind == "b" and not array.ndim):
-        raise refused("get_item", x, f"{part!r} is no index", "Use integers, slices, ..., None, or masks.")
+        raise refused("get_item", x, f"{repr_of(part)} is no index", "Use integers, slices, ..., None, or masks.")
     with current(device_of(array)):
         index_arrays = [array] if array.dtype.kind != "b" else list(array.nonzero())
     return ", ".join([f"@{at}" for at in range(place, place + len(index_arrays))]), index_arrays

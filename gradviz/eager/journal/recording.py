@@ -7,7 +7,7 @@ from typing import Any
 
 from ...program import GradientError, NetDef
 from ...program.code_line import stored
-from ...program.errors import code, count_of, listed
+from ...program.errors import code, count_of, listed, repr_of
 from ...program.events import Accumulated, Failed, Played
 from ...program.net_halves import NetHalves, nets_of
 from ...runtime.devices import copied
@@ -210,7 +210,9 @@ def _roots(y: Any, gradient: Any) -> list[tuple[Variable, Any]]:
     ys = [y] if isinstance(y, Variable) else list(y)
     for one in ys:
         if not isinstance(one, Variable):
-            raise _bad_ys(f"{one!r} is no Variable.", "Give one Variable or a list of them: gradviz.debug(loss).")
+            raise _bad_ys(
+                f"{repr_of(one)} is no Variable.", "Give one Variable or a list of them: gradviz.debug(loss)."
+            )
         if not one.requires_grad:
             raise _bad_ys(
                 f"{named(one)} requires no gradient, nor does anything that it was computed from.",

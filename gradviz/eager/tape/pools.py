@@ -21,6 +21,7 @@ from weakref import finalize, ref
 
 from ...operators.registry import Array
 from ...program import RunError
+from ...program.errors import repr_of
 from ..function import Function
 from ..variable import Variable
 
@@ -172,7 +173,7 @@ class TensorPool(_Pool):
         """
         if scope not in SCOPES:
             raise RunError(
-                f"There is no scope {scope!r} of tensors.",
+                f"There is no scope {repr_of(scope)} of tensors.",
                 kind="bad_argument",
                 ways_out=[f"Choose one of {', '.join(SCOPES)}."],
             )
@@ -275,7 +276,7 @@ def register_buffers(n: int) -> list[str]:
     """
     if type(n) is not int or n < 0:
         raise RunError(
-            f"{n!r} is no number of buffers.", kind="bad_argument", ways_out=["Give a whole number, 0 or more."]
+            f"{repr_of(n)} is no number of buffers.", kind="bad_argument", ways_out=["Give a whole number, 0 or more."]
         )
     pool = TensorPool.current()
     names = pool.take_for("detach", [None] * n)

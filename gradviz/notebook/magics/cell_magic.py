@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
 from keyword import iskeyword
 from types import ModuleType
@@ -116,11 +117,16 @@ class CellMagic:
         """What a cell gives, run as the user's code."""
         torch = bridge_in_use("torch", is_wanted="torch" in cell)
         shell, source = self._shell, f"#\n{cell}"  # instead of the line of the magic: lines keep their numbers
+        transformed = ""
+        with suppress(SyntaxError):  # told when it runs
+            transformed = shell.transform_cell(source)
+        if shell.should_run_async(source, transformed_cell=transformed) and _is_in_loop():
+            raise misused("The cell awaits, and a cell of %%gradviz waits for nothing.", "Await in a cell of its own.")
         with nullcontext() if torch is None else torch.capture(keep=True):
             ran = shell.run_cell(source)
         # Releases of IPython that count a cell before they run it take what runs inside of it for the next one.
         number = len(shell.history_manager.input_hist_parsed) - 1
-        shell.compile.cache(shell.transform_cell(source), number, raw_code=source)
+        shell.compile.cache(transformed, number, raw_code=source)
         if not ran.success:
             error = ran.error_in_exec or ran.error_before_exec
             if torch is not None and (explained := torch.explain(error)).findings:
@@ -147,6 +153,15 @@ class CellMagic:
             return new[scalars[0]]
         wanted = next(iter([*scalars, *new]), "loss")
         raise misused("The cell does not say what to go backward from.", f"Write %%gradviz --ys {wanted}")
+
+
+def _is_in_loop() -> bool:
+    """Whether this runs in an event loop, as cells of a kernel do, where nothing can be waited for until the end."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def goes_back(value: Any) -> bool:

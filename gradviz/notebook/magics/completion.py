@@ -51,6 +51,8 @@ def matcher(names: Mapping[str, Any]) -> Any:
         magic, behind = match.groups()
         begun = _LAST_WORD.findall(behind)[0] if magic in BY_WORDS else behind
         kind, choices = _words(magic, begun, behind.removesuffix(begun), names)
+        if begun[:1] == "`":
+            choices = [f"`{word}`" for word in choices]
         words = [word for word in dict.fromkeys(choices) if word.startswith(begun)]
         return SimpleMatcherResult(
             completions=[SimpleCompletion(word, type=kind) for word in words],

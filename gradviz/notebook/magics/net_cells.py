@@ -55,8 +55,8 @@ class RanView(Answer, frozen=True):
 
 
 def ran_view(session: Shown, since: int, fed: list[str]) -> RanView:
-    """What ran since a position, and where that was fed from."""
-    ran = [event for event in session.events[since:] if isinstance(event, Ran)]
+    """What ran since a position, nested nets aside, and where that was fed from."""
+    ran = [event for event in session.events[since:] if isinstance(event, Ran) and not event.path]
     return RanView([_row(session, event) for event in ran], fed, small_picture(session.nearby(), session.position))
 
 
@@ -67,7 +67,7 @@ def _row(session: Shown, event: Ran) -> tuple[str, str, str, str]:
         for names, versions in ((op.inputs, event.in_versions), (op.outputs, event.out_versions))
     ]
     read, wrote = ([latest for blob in blobs if (latest := session.latest(blob, end))] for blobs in named)
-    values = ", ".join(_numbers(value) for _, value in wrote)
+    values = ", ".join(filter(None, (_numbers(value) for _, value in wrote)))
     return f"#{event.position} {op.type}", _with_shapes(read), _with_shapes(wrote), values
 
 
@@ -78,7 +78,8 @@ def _with_shapes(blobs: list[tuple[str, Value]]) -> str:
 def _numbers(value: Value) -> str:
     if 0 < value.size <= FEW and value.preview:
         return " ".join(digits(number) for row in value.preview for number in row)
-    statistics = (("min", value.min), ("mean", value.mean), ("max", value.max))
+    counts = ("NaN", value.nan or None), ("infinite", value.inf or None)
+    statistics = (("min", value.min), ("mean", value.mean), ("max", value.max), *counts)
     return ", ".join(f"{name} {digits(number)}" for name, number in statistics if number is not None)
 
 
@@ -149,8 +150,10 @@ class NetCells:
         given = live.workspace
         missing = [blob for blob, source in source_of.items() if source is None and blob not in given]
         if missing:
+            others = [f"{one} is a {type(self._names[one]).__name__}" for one in missing if one in self._names]
+            variables = f"no Workspace, and the variable {listed(others)}" if others else "no variable and no Workspace"
             raise GradvizError(
-                f"Nothing has a value for {listed(missing)}: no operator before, no variable and no Workspace.",
+                f"Nothing has a value for {listed(missing)}: no operator before, {variables}.",
                 kind="undefined_blob",
                 blobs=missing,
                 ways_out=[f"{missing[0]} = ... in the cell, or in one before it."],

@@ -1,5 +1,6 @@
 """Whatever is asked, in whichever session and wherever: an answer, or an error of ours with a way out."""
 
+import numpy as np
 import pytest
 
 from gradviz import debug
@@ -57,3 +58,31 @@ def test_a_question_is_answered_or_refused_with_a_way_out(name):
                     assert error.kind in ("not_found", "not_computed", "bad_argument")
                     assert error.ways_out
         assert session.position == position
+
+
+def test_whole_numbers_of_numpy_are_those_of_python():
+    session = SESSIONS["fed"]()
+    session.finish()
+    one, three = np.int64(1), np.int32(3)
+    for ask in (
+        lambda one, three: session.diff(three, one),
+        lambda one, three: session.at(three).versions("loss"),
+        lambda one, three: session.value("x", at=three).tolist(),
+        lambda one, three: session.numbers("x", one, one),
+        lambda one, three: session.paths("x", k=three),
+        lambda one, three: session.check("x", samples=three),
+        lambda one, three: session.break_on("Ran", ignore=one, every=three).hits,
+    ):
+        assert str(ask(one, three)) == str(ask(1, 3))
+    for wrong in (True, 1.0, np.float64(1), np.arange(2), "1"):
+        with pytest.raises(CursorError) as caught:
+            session.diff(wrong, 2)
+        assert caught.value.kind == "bad_argument"
+
+
+def test_a_message_that_is_no_text_is_refused():
+    session = SESSIONS["fed"]()
+    with pytest.raises(CursorError) as caught:
+        session.break_on("Ran", log=5)
+    assert caught.value.kind == "bad_argument"
+    assert not session.breakpoints

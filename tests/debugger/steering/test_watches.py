@@ -112,6 +112,22 @@ def test_in_an_expression_the_way_to_write_such_a_name_is_told(dotted, on):
     assert dotted.watch("norm(`0.weight`)").value == 5
 
 
+@pytest.mark.parametrize("name", ["a-b", "layer[0].w", "p(1)", "is%", "#1", "not", "in"])
+def test_the_name_is_told_where_its_fault_is_whatever_the_language_takes_it_for(name):
+    net, ws = Net("odd"), Workspace()
+    net.Mul([name, "norm"], "y")
+    for blob in (name, "norm"):
+        ws.feed(blob, np.array([3.0, 4.0]))
+    made = debug(net, ["y"], workspace=ws)
+    for ask, on in ((made.watch, f"norm({name})"), (made.watch, f"{name}.norm"), (made.break_on, f"norm({name}) > 1")):
+        with pytest.raises(ConditionError) as caught:
+            ask(on)
+        assert caught.value.ways_out[0] == f"Write the name {name} between backticks: norm(`{name}`)."
+    with pytest.raises(ConditionError) as caught:
+        made.break_on("norm >")
+    assert "backticks" not in str(caught.value)
+
+
 @pytest.mark.parametrize("on", ["kind", "step", "norm", "nowhere", "h +", ""])
 def test_what_says_nothing_about_blobs_is_refused(session, on):
     with pytest.raises(ConditionError):

@@ -50,6 +50,26 @@ def test_operators_of_a_cell_run_one_by_one_and_a_table_says_what_they_did(data:
     )
 
 
+def test_numbers_that_are_not_finite_are_counted(terminal: Terminal) -> None:
+    terminal.run("x = np.array([-1.0, -1, 0, 1, 1, 1, 1, 1])")
+    shown = terminal.run("%%gradviz --net logs", 'net.Log("x", "y")').text
+    assert "min 0, mean 0, max 0, NaN 2, infinite 1" in shown
+
+
+def test_a_loop_is_one_row_with_what_it_has_read_and_written(terminal: Terminal) -> None:
+    terminal.run("x, w, i, n, one = 2.0, 3.0, 0, 4, 1")
+    shown = terminal.run(
+        "%%gradviz --net power", 'with net.While("go") as loop:', "    with loop.condition():",
+        '        net.LT(["i", "n"], "go")', '    net.Mul(["x", "w"], "x")', '    net.Add(["i", "one"], "i")',
+        'net.Sqr("x", "y")',
+    )  # fmt: skip
+    rows = {line.split()[1]: line for line in shown.text.splitlines() if line.startswith("  #")}
+    assert [*rows] == ["ConstantFill", "CreateScope", "While", "Sqr"]
+    assert rows["While"].rstrip().endswith("0, 162, 4")
+    assert "x@1 scalar float64" in rows["While"]
+    assert rows["Sqr"].rstrip().endswith("2.624e+04")
+
+
 def test_the_next_cell_goes_on_and_ys_begin_the_backward_pass(data: Terminal) -> None:
     data.run(LAYER)
     shown = data.run("%%gradviz --net mlp --ys y", 'net.Mul(["a", "h"], "y")')
@@ -161,9 +181,11 @@ def test_operators_that_a_refused_cell_takes_out_are_put_back(data: Terminal, li
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ('net.Mul(["a", "k"], "y")', "Nothing has a value for k"),
+        ('net.Mul(["a", "k"], "y")', "Nothing has a value for k: no operator before, no variable and no Workspace."),
+        ('word = "k"\nnet.Mul(["a", "word"], "y")', "no Workspace, and the variable word is a str."),
         ('net.Tahn("a", "y")', "Did you mean Tan or Tanh"),
         ("1 / 0", "ZeroDivisionError"),
+        ("if k:\n    1\n  2", "UsageError: The cell has failed"),
     ],
 )
 def test_a_cell_that_cannot_run_leaves_the_net_as_it_was(data: Terminal, line: str, words: str) -> None:
@@ -349,6 +371,18 @@ def test_in_a_terminal_all_is_text_and_cells_have_their_names(tmp_path: Path) ->
     assert re.search(r"cell \d+:2", shown.stdout)
     assert "Traceback" not in shown.stdout + shown.stderr
     assert "<svg" not in shown.stdout
+
+
+def test_a_cell_that_awaits_is_refused_in_a_kernel_and_runs_in_a_terminal(kernel: Kernel, data: Terminal) -> None:
+    cell = 'import asyncio\nawait asyncio.sleep(0)\nnet.Tanh("x", "y")'
+    kernel.run("%load_ext gradviz")
+    answers = kernel.send("execute_request", code=f"%%gradviz --net waits\n{cell}", silent=False, store_history=True)
+    said = "".join(one["content"]["text"] for one in answers if one["msg_type"] == "stream")
+    assert "UsageError: The cell awaits" in said
+    assert "RuntimeError" not in said
+    kernel.run("assert 'waits' not in globals() and 'asyncio' not in globals()")
+    assert not data.run("%%gradviz --net waits", *cell.splitlines()).problem
+    assert names(data, "waits") == ["Tanh"]
 
 
 def test_in_a_kernel_the_widget_is_shown_and_follows(kernel: Kernel) -> None:

@@ -213,6 +213,34 @@ def test_verbs_of_a_live_pass_run_what_is_next(terminal: Terminal) -> None:
     assert "This is the end" in terminal.run("%step").text
 
 
+def test_a_blob_of_a_run_of_a_nested_net_is_shown_by_its_path(terminal: Terminal) -> None:
+    terminal.run("from tests.debugger.loops import fed, gated")
+    terminal.run("session = gradviz.debug(gated(), ['loss'], workspace=fed(3))")
+    terminal.run("%run_to 2.loop_net[1]")
+    for run, is_later in ((0, False), (2, True)):
+        blob = f"2.loop_net[{run}]/0.net:h@1"
+        shown = terminal.run(f"%value {blob}")
+        assert not shown.problem
+        assert shown.text.strip().startswith(f"{blob}:")
+        norm = terminal.value(f"float(np.linalg.norm(session.value('{blob}')))")
+        assert f"norm {norm:.3g}" in shown.text
+        assert ("It is computed later" in shown.text) == is_later
+    assert "no blob 2.loop_net[9]:h" in refusal(terminal.run("%value 2.loop_net[9]:h"))
+
+
+def test_a_live_pass_is_listed_once_however_far_it_has_gone(terminal: Terminal) -> None:
+    terminal.run("import gc; gc.disable()")
+    terminal.run("live = gradviz.live(net, ['s'], workspace=ws)")
+    label = terminal.value("live.session.name")
+    terminal.run("%step 2", "first = live.session")
+    terminal.run("%step 2")
+    shown = terminal.run("%session").text
+    terminal.run("gc.enable()")
+    assert [line.split()[0] for line in shown.splitlines() if line.startswith("  ")][1:] == [label, "current"]
+    assert "the backward pass" not in terminal.run("%session first").text
+    assert "first" in terminal.run("%session").text
+
+
 def test_an_operator_that_fails_live_is_told_without_a_traceback(terminal: Terminal) -> None:
     terminal.run("short = gradviz.Net('short')", "short.Mul(['x', 'k'], 'y')")
     terminal.run("live = gradviz.live(short, ['y'], workspace=ws)")
@@ -232,6 +260,7 @@ def test_an_operator_that_fails_live_is_told_without_a_traceback(terminal: Termi
         ("%run_to #", ["#0", "#1"]),
         ("y = 1\n%break norm(s_", ["s_autogen_grad", "s_autogen_grad@0"]),
         ("%watch norm(s_", ["s_autogen_grad"]),
+        ("%watch norm(`s_", ["`s_autogen_grad`"]),
         ("%session ses", ["session"]),
         ("%session twi", ["twice · cell 2"]),
     ],

@@ -6,8 +6,8 @@
 
 import { beginOf, endOf, lengthOf, memoizedByText } from "../recording/lookup";
 import { KINDS, type BreakpointEntry, type Line, type Marks, type Trace, type Value } from "../schema";
-import { blobOf, ConditionError, evaluate, mentioned, parse, type Node, type Result } from "./conditions/conditions";
-import { after, askedAt, asText, before, computedAt, findIn, latest, leftOutOf, namedField, neverComputed, occurrencesOf, parseWatch, rowsOf, withNamesChecked, WORDS, type Occurrences, type Rows } from "./occurrences";
+import { blobOf, ConditionError, evaluate, mentioned, type Node, type Result } from "./conditions/conditions";
+import { after, askedAt, asText, before, computedAt, findIn, latest, leftOutOf, namedField, neverComputed, occurrencesOf, parseIn, parseWatch, rowsOf, withNamesChecked, WORDS, type Occurrences, type Rows } from "./occurrences";
 
 /** What a text of a breakpoint means, or why it means nothing. */
 export type Meaning = { occurrences: Occurrences; message: (string | Node)[] | null; problem: null } | { problem: ConditionError };
@@ -79,7 +79,7 @@ function messageParts(trace: Trace, text: string): (string | Node)[] {
     if (part === "}") throw new ConditionError(text, at, "this brace closes nothing");
     if (!part.startsWith("{")) return part;
     if (!part.endsWith("}")) throw new ConditionError(text, at, "this brace is never closed");
-    return withNamesChecked(trace, text, parse(text.slice(0, at + part.length - 1), at + 1));
+    return withNamesChecked(trace, text, parseIn(trace, text.slice(0, at + part.length - 1), at + 1));
   });
 }
 

@@ -7,7 +7,7 @@ import { currentEvent, occursAt, pathOf } from "../recording/cursor";
 import { addTo, allLines, bare, beginOf, behind, linesById, memoized, memoizedByText } from "../recording/lookup";
 import { isLeftOut, loopAround, makerOf, valueOf } from "../recording/values";
 import { KINDS, type Trace, type TraceEvent, type Value } from "../schema";
-import { blobOf, ConditionError, evaluate, mentioned, nameOf, parse, shown, truth, type Field, type Find, type Node, type Result } from "./conditions/conditions";
+import { blobOf, ConditionError, evaluate, mentioned, nameOf, OWN_WORDS, parse, shown, truth, type Field, type Find, type Node, type Result } from "./conditions/conditions";
 import { NAMES, PHRASES } from "./conditions/language.gen";
 import { meant } from "./conditions/meant";
 
@@ -172,7 +172,7 @@ export const occurrencesOf = memoizedByText((trace, text: string): Occurrences =
   const around = head ? named(trace, (head[1] ?? "").trim()) : null;
   const word = (head?.[1] ?? text).trim().replace(/^next\s+/, "");
   if (!around && /^#[0-9]+$/.test(word)) throw nothingCalled(text, text.indexOf(word), word, "the recording", []);
-  const node = withNamesChecked(trace, text, parse(text, around && head ? head[0].length : 0));
+  const node = withNamesChecked(trace, text, parseIn(trace, text, around && head ? head[0].length : 0));
   return happening(trace, truth(text, node), around?.positions ?? null);
 });
 
@@ -190,12 +190,34 @@ function named(trace: Trace, word: string): Occurrences | null {
   return trace.part && /^[^\s<>=!()]+$/.test(word) ? targets([]) : null;
 }
 
+/** The nodes of a text, as `parse` gives them; where the fault lies in the name of a blob, the error tells how to write it. */
+export function parseIn(trace: Trace, text: string, start = 0, namesBlob?: (name: string) => boolean): Node {
+  try {
+    return parse(text, start, namesBlob);
+  } catch (error) {
+    const name = error instanceof ConditionError ? misread(trace, text, error.position) : "";
+    if (!(error instanceof ConditionError) || !name) throw error;
+    throw new ConditionError(text, error.position, error.problem, `Write the name ${name} between backticks: norm(\`${name}\`).`);
+  }
+}
+
+/** The longest name around a fault that the language takes for words and signs of its own; empty: none is. */
+function misread(trace: Trace, text: string, at: number): string {
+  const isMisread = (name: string): boolean => {
+    if (!text.includes(name) || (/^[A-Za-z_]\w*$/.test(name) && !OWN_WORDS.includes(name) && !Object.hasOwn(NAMES, name))) return false;
+    // A function or a field is no name; the fault may be the field behind one: 1.norm.
+    const places = text.matchAll(new RegExp(`(?<![\\w\`.])${name.replace(/\W/g, "\\$&")}(?![\\w\`(])`, "g"));
+    return [...places].some(({ index }) => index <= at && at <= index + name.length + 1);
+  };
+  return [...rowsOf(trace).names].filter(isMisread).reduce((longest, name) => (name.length > longest.length ? name : longest), "");
+}
+
 /** What a watch shows: about blobs alone, so every word that names a blob of the recording is that blob. */
 export function parseWatch(trace: Trace, text: string): Node {
   const { names } = rowsOf(trace);
   const blob = text.trim();
   if (!blob.includes("`") && names.has(blob)) return parse(`\`${blob}\``);
-  const node = parse(text, 0, (name) => names.has(name));
+  const node = parseIn(trace, text, 0, (name) => names.has(name));
   refuseUnknown(trace, text, node, trace.part ? "this part of the recording" : "the recording");
   const wrong = mentioned(node).find(({ thing }) => blobOf(thing) === null);
   if (wrong) throw new ConditionError(text, wrong.at, `a watch is about blobs, and ${nameOf(wrong)} is about an event`);

@@ -134,6 +134,15 @@ test("the name of a blob alone is that blob whatever is in it", () => {
   for (const on of ["0.h", "0.h@0", " 0.h "]) assert.equal(watched(dotted, on).at(end), 2.275, on);
 });
 
+test("in an expression the way to write a name that the language takes for its own signs is told", () => {
+  for (const name of ["0.h", "a-b", "layer[0].h", "n"]) {
+    const named = JSON.parse(JSON.stringify(trace).replaceAll('"h"', `"${name}"`).replaceAll('"h@0"', `"${name}@0"`)) as Trace;
+    const wayOut = `Write the name ${name} between backticks: norm(\`${name}\`).`;
+    for (const on of [`norm(${name}) > 1`, `Ran if norm(${name}) > 1`]) assert.ok(meaningOf(named, entry(on)).problem?.message.endsWith(wayOut), on);
+    if (name !== "n") assert.ok(watched(named, `norm(${name})`).problem?.message.endsWith(wayOut), name);
+  }
+});
+
 test("watches show what is computed by now, and its history", () => {
   const ran = trace.forward[0]?.ran ?? 0;
   const { at, history, text } = watched(trace, "norm(h)");

@@ -64,7 +64,13 @@ def explain(error: BaseException | None = None) -> Diagnosis:
 
     Args:
         error: None: the last that no code has caught, as in a notebook.
+
+    Raises:
+        TypeError: `error` is none.
     """
+    if not isinstance(error, BaseException | None):
+        what = type(error).__name__
+        raise TypeError(f"explain takes an exception, and not {what}: explain() alone explains the last error.")
     error = error or _last_error()
     if error is None:
         return Diagnosis.of((), "There is no error to explain: nothing was raised, or it was caught.")

@@ -43,13 +43,14 @@ At most 500 characters, nested at most 32 deep.
 
 from .columns import NOTHING, Column, Result, bare, column_of, evaluate, shown
 from .language import FIELDS, NAMES, PHRASES, ConditionError, Field, Node, mentioned
-from .parser import parse, truth
+from .parser import WORDS, parse, truth
 
 __all__ = [
     "FIELDS",
     "NAMES",
     "NOTHING",
     "PHRASES",
+    "WORDS",
     "Column",
     "ConditionError",
     "Field",

@@ -79,6 +79,11 @@ def test_an_error_is_explained(program):
         assert first.line.text == line
 
 
+def test_what_is_no_error_is_refused():
+    with pytest.raises(TypeError, match="explain takes an exception, and not str"):
+        gradviz.explain("element 0 of tensors does not require grad")
+
+
 def test_what_was_carried_on_is_told_with_the_line_that_made_it():
     (found,) = gradviz.explain(raised("carried_on")).findings
     assert any(one.endswith(": self.state = self.cell(x, self.state)") for one in found.evidence)

@@ -21,10 +21,10 @@ export class ConditionError extends Error {
     readonly text: string,
     readonly position: number,
     readonly problem: string,
-    /** What a word with a mistake in it may have meant, as a question. */
-    question = "",
+    /** The way out: a question what a word with a mistake in it may have meant, or a sentence. */
+    wayOut = "",
   ) {
-    super(`${problem.slice(0, 1).toUpperCase()}${problem.slice(1)}, at character ${position + 1}.${question && ` ${question}`}`);
+    super(`${problem.slice(0, 1).toUpperCase()}${problem.slice(1)}, at character ${position + 1}.${wayOut && ` ${wayOut}`}`);
   }
 }
 
@@ -44,6 +44,7 @@ const ORDER = ["<", "<=", ">", ">="];
 const LEVELS = [["or"], ["and"], ["not"], [...ORDER, "==", "!=", "in"], ["+", "-"], ["*", "/", "%"], ["-"]];
 const PREFIXES: Record<number, string> = { 2: "not", 6: "negative" };
 const COMPARISON = 3;
+export const OWN_WORDS = ["and", "or", "not", "in"];
 
 /** Things that stand for their names. */
 const NAMED: Type[] = ["event", "op", "blob"];
@@ -92,7 +93,7 @@ function tokens(text: string, start: number): Token[] {
 
 function token(kind: string, source: string, at: number): Token {
   if (kind === "text") return { kind, text: source.slice(1, -1).replace(/\\(.)/gsu, "$1"), at };
-  const isOwn = kind === "sign" || ["and", "or", "not", "in"].includes(source);
+  const isOwn = kind === "sign" || OWN_WORDS.includes(source);
   return { kind: isOwn ? source : kind, text: source.replace(/`/g, ""), at };
 }
 
