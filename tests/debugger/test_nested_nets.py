@@ -89,6 +89,24 @@ def test_a_nested_net_alone_has_no_values_and_the_way_to_those_of_its_runs_is_to
     session.value(named)
 
 
+def test_a_branch_that_is_not_taken_is_said_not_to_have_run():
+    net = Net("branches")
+    with net.If("c"):
+        net.Tanh("x", "h")
+        net.Sin("h", "x")
+    with net.Else():
+        net.Cos("x", "q")
+        net.Sin("q", "x")
+    ws = gradviz.Workspace()
+    ws.feed("c", np.array(True))
+    ws.feed("x", np.ones(3))
+    made = debug(net, ["x"], workspace=ws)
+    np.testing.assert_allclose(made.value("2.then_net/0.net:h"), np.tanh(np.ones(3)))
+    with pytest.raises(CursorError, match="this nested net did not run") as caught:
+        made.value("2.else_net/0.net:q")
+    assert "Feed the net's inputs" not in str(caught.value)
+
+
 def test_recording_keeps_references_and_copies_nothing(session):
     session.run_to("2.loop_net[1]/0.net")
     for one, other in (("w", "2.loop_net[3]/0.net:w"), ("2.loop_net[1]/0.net:h@0", "2.loop_net[0]/0.net:h@1")):

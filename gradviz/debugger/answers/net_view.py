@@ -222,6 +222,9 @@ class NetView:
             reason, ways_out = "its operator ran, and what it made was not kept.", [AGAIN]
         elif isinstance(self.recorded.events[-1], Failed):
             reason, ways_out = "it stopped before that was computed.", [STOPPED]
+        elif self.net.path and self.run is None and len(self.recorded.runs):
+            reason = "this nested net did not run, as a branch that is not taken and a loop without a round."
+            ways_out = ["Ask for the branch that was taken, or feed what decides about it otherwise."]
         message = f"There is no value of {shorten(named)}: {reason}"
         return CursorError(message, kind="not_computed", blobs=[named], ways_out=ways_out)
 
