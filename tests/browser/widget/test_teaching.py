@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, expect
 import gradviz
 from tests.browser.axe import in_both_themes, violations
 from tests.browser.hosts import Host, recorded
-from tests.browser.programs import Build, gated, lanes, large, neuron, skip_connection
+from tests.browser.programs import Build, gated, lanes, large, neuron, shrunken, skip_connection
 from tests.browser.view import GEOMETRY, View, ask, box
 from tests.drawing.nested import Built, loop, shared_gradient, two_branches, workspace
 
@@ -129,24 +129,29 @@ def test_wires_tell_only_what_is_computed_by_now_and_lie_over_nothing(host: Host
     expect(label(view, "f not yet")).to_be_visible()
 
 
-def test_large_arrays_are_told_by_shape_and_norm_and_labels_without_room_are_counted(host: Host) -> None:
-    view = taught(host, skip_connection)
-    wires = view.graph.locator(".gv-wire text")
+def test_labels_without_room_are_counted_and_shown_where_the_step_is(host: Host) -> None:
+    view = taught(host, shrunken)
     note, window = view.graph.locator(".gv-placeless"), box(view.graph.locator(".gv-window"))
     expect(note).to_have_text(re.compile("^1 label without room"))
     assert box(note)[1] >= window[1] + window[3] - 0.5
     hidden = view.graph.locator(".gv-wire.gv-crowded:not([data-hidden])")
     expect(hidden).to_have_count(0)
     assert overlaps(view) == []
-    view.go_to(position_of(skip_connection, "RuleApplied", "#2"))
+    view.go_to(position_of(shrunken, "Played", "#7"))
     expect(hidden).to_have_count(1)
+    assert overlaps(view) == []
+    view.press("t")
+    expect(note).to_be_hidden()
+
+
+def test_large_arrays_are_told_by_shape_and_norm(host: Host) -> None:
+    view = taught(host, skip_connection)
+    wires = view.graph.locator(".gv-wire text")
     view.press("End")
     expect(wires.filter(has_text=re.compile(r"^h 8×5 ‖·‖ [\d.]+$"))).to_be_visible()
     expect(wires.filter(has_text=re.compile(r"^∂b3 = \[.*, .*, .*\]$"))).to_be_visible()
     expect(label(view, "∂labels none")).to_be_visible()
     assert overlaps(view) == []
-    view.press("t")
-    expect(note).to_be_hidden()
 
 
 def test_edges_between_closed_groups_tell_of_all_that_they_stand_for(host: Host) -> None:
