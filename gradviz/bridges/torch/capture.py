@@ -99,15 +99,20 @@ class capture:
         if len(self._applied) > MOST_STEPS:
             del self._applied[next(iter(self._applied))]
 
+    def _begin(self, module: Module, frame: FrameType) -> None:
+        """A module is called inside of no other, from a frame of PyTorch."""
+        if not self._is_given and module not in self._learnt:
+            name, holder = holder_of(module, frame)
+            self.outermost.append((ref(holder), type(holder), name))
+            self._learnt.update((module, *holder.modules()))
+        if _is_given_parameters(frame):
+            self.functional.add(whole(module))
+
     def _enter(self, module: Module, given: Any) -> None:
         if is_compiling():
             return
-        if not self._stack and not self._is_given and module not in self._learnt:
-            name, holder = holder_of(module, sys._getframe(1))
-            self.outermost.append((ref(holder), type(holder), name))
-            self._learnt.update((module, *holder.modules()))
-        if not self._stack and _is_given_parameters(sys._getframe(1)):
-            self.functional.add(whole(module))
+        if not self._stack:
+            self._begin(module, sys._getframe(1))
         self._stack.append(ref(module))
         self._mark()
 

@@ -1,7 +1,6 @@
 """What a cursor refuses: a place, a blob or a value that the recording does not have."""
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from functools import wraps
 from math import inf
 from operator import index
@@ -77,10 +76,10 @@ def position_of(name: str, value: Any, wanted: str = "a position, as an integer"
 
 def whole_number(name: str, value: Any, wanted: str, least: int = 0, most: float = inf) -> int:
     """A number that an argument is, of numpy's integers too; raises CursorError ``bad_argument``."""
-    with suppress(TypeError):
-        if not isinstance(value, bool) and least <= (number := int(index(value))) <= most:
-            return number
-    raise bad_argument(name, value, wanted)
+    number = position_of(name, value, wanted)
+    if isinstance(value, bool) or not least <= number <= most:
+        raise bad_argument(name, value, wanted)
+    return number
 
 
 def check_marks(marks: Marked) -> None:
