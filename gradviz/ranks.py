@@ -21,6 +21,7 @@ from .program import GradvizError
 from .program.code_line import CodeLine
 from .program.errors import count_of, listed
 from .program.events import Failed
+from .program.files import path_of
 from .session import Session
 
 SHOWN = 40
@@ -130,14 +131,10 @@ def ranks(folder: str | PathLike[str]) -> Ranks:
             ``several_jobs``, ``different_models``: they do not belong together. ``bad_file``: gradients cannot be read.
         TraceError: a recording cannot be read; the message names the file.
     """
-    files = _files(Path(folder))
+    files = _files(path_of(folder))
     sessions, gradients_of_ranks = [], []
     for file in files:
-        try:
-            sessions.append(Session.load(file))
-        except GradvizError as error:
-            error.message = f"{file}: {error.message}"
-            raise
+        sessions.append(Session.load(file))
         gradients_of_ranks.append(unpacked(gradients_beside(file)))
     gradients, not_finite = _compared(gradients_of_ranks), _not_finite(gradients_of_ranks)
     findings = [*_failed(sessions), *not_finite, *_unused(sessions, gradients_of_ranks)]

@@ -16,19 +16,19 @@ from . import bridges, notebook
 from .bridges.rank_files import gradients_beside, packed, recording_of_rank
 from .debugger import CursorError, Recording
 from .debugger.document import MOST_EVENTS, Trace, decode_with_events, encode, encode_packed
-from .debugger.journal import Budget, Folder, Progress, record_any
+from .debugger.journal import Budget, Folder, Progress, bytes_of, record_any
 from .debugger.steering import unpacked_recording
 from .debugger.telling import Parts, outline
 from .eager import Variable
 from .gradient import Ys
 from .net import Net
 from .notebook import ANSWERS, BUDGET
-from .notebook.files import write_whole
 from .notebook.pausing import pause
 from .notebook.progress import shown_progress
 from .notebook.session_protocol import Advancing, Shown, Wait
 from .program import Gradient, GradientSlice, NetDef, NetError, Operator
 from .program.events import Aggregator, Event
+from .program.files import about, path_of, read_whole, write_whole
 from .program.operator import parts_of
 from .runtime import Workspace
 from .runtime.watched import uncollected
@@ -78,12 +78,14 @@ class Session(Shown):
         It steps and answers as the saved one did; of the values it has the statistics. Nothing in the file is executed.
 
         Raises:
-            TraceError: the file is cut off, of a newer version, or no trace.
+            FileError: it cannot be read. TraceError: it is cut off, of a newer version, or no trace.
         """
-        trace, events, ran = decode_with_events(Path(path).read_bytes())
-        if trace.events or not events:
-            return cls(trace, events=events)
-        return cls(None, unpacked_recording(trace, events, ran))
+        data = read_whole(path)
+        with about(path):
+            trace, events, ran = decode_with_events(data)
+            if trace.events or not events:
+                return cls(trace, events=events)
+            return cls(None, unpacked_recording(trace, events, ran))
 
     def save(self, path: str | Path) -> None:
         """Write the trace document, picture included, to `path` (by custom ``*.gradviz.json``), whole or not at all.
@@ -98,8 +100,8 @@ class Session(Shown):
             FileError: it cannot be written. GradvizError: ``no_rank``: it is a folder, and this process has no rank.
             CursorError: ``not_computed``: it is a folder, and the session was read from a file, without gradients.
         """
-        if str(path).endswith(("/", os.sep)) or Path(path).is_dir():
-            path = self._save_gradients(Path(path))
+        if str(path).endswith(("/", os.sep)) or path_of(path).is_dir():
+            path = self._save_gradients(path_of(path))
         if self._recording is None or len(self) <= MOST_EVENTS:
             write_whole(path, encode(self.trace()))
             return
@@ -122,21 +124,22 @@ class Session(Shown):
         return path
 
     def to_html(
-        self, path: str | Path, *, budget: int = BUDGET, answers: int = ANSWERS, title: str | None = None
+        self, path: str | Path, *, budget: Budget = BUDGET, answers: Budget = ANSWERS, title: str | None = None
     ) -> None:
         """Write a page that shows this session in any browser, from a file and offline; it opens at this position.
 
         Of a recording of more than 100 000 events it shows the part around this position, without answers.
 
         Args:
-            budget: the most bytes of JSON for values. Where they are more, fewer elements of each array are in the
-                page, then none, then no statistics either; the page says so.
+            budget: the most bytes of JSON for values, as a number or as text (``"1 MB"``). Where they are more, fewer
+                elements of each array are in the page, then none, then no statistics either; the page says so.
             answers: the most bytes of JSON for answers to what the reader may ask, which are put into the page within
                 a few seconds. Where there is none the page says what to call in Python.
             title: None: the net's name.
 
         Raises:
             FileError: `path` cannot be written, or the page would be too large for a browser. What was there stays.
+            StoreError: ``bad_budget``.
         """
         from .notebook.page import page
 
@@ -147,8 +150,8 @@ class Session(Shown):
                 self.position,
                 first=self.view() if MOST_SHOWN < len(self) <= MOST_EVENTS and self._recording is not None else None,
                 questions=self if trace.part is None else None,
-                budget=budget,
-                most_answers=answers,
+                budget=bytes_of(budget),
+                most_answers=bytes_of(answers),
                 title=title,
                 progress=progress,
             )

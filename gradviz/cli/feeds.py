@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from .. import Net, Workspace
-from ..notebook.files import FileError
 from ..program import RunError
 from ..program.control_flow import operators_in
 from ..program.errors import meant, shorten
-from .files import about, read
+from ..program.files import FileError, about
+from .files import read
 
 FORMS = (
     'A file of blobs: --feed FILE.npz, as numpy.savez writes it, or --feed FILE.json: {"x": [[1.0, 2.0]]}.',

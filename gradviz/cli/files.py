@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
 from .. import Net, Session, load
 from ..debugger.document import ENDING, FORMAT
-from ..notebook.files import FileError
-from ..program import GradvizError
+from ..program.files import FileError, read_whole
 
 MOST_BYTES = 256_000_000
 """Of a file that is read as a whole."""
@@ -24,12 +21,8 @@ class _Head(msgspec.Struct):
 
 
 def check(path: Path) -> None:
-    """Look at a file before it is read; raises FileError, ``no_file``, ``too_large``."""
-    if not path.is_file():
-        problem = "is no file" if path.exists() else "does not exist"
-        raise FileError(f"{path} {problem}.", kind="no_file", ways_out=["Name a file that is there."])
-    size = path.stat().st_size
-    if size > MOST_BYTES:
+    """Look at a file before it is read; raises FileError ``too_large``."""
+    if path.is_file() and (size := path.stat().st_size) > MOST_BYTES:
         raise FileError(
             f"{path} has {size / 1e6:,.0f} MB; a command reads at most {MOST_BYTES / 1e6:,.0f} MB at once.",
             kind="too_large",
@@ -38,22 +31,9 @@ def check(path: Path) -> None:
 
 
 def read(path: Path) -> bytes:
-    """What is in a file; raises FileError as `check` does, ``cannot_read``."""
+    """What is in a file; raises FileError as `check` and `read_whole` do."""
     check(path)
-    with _readable(path):
-        return path.read_bytes()
-
-
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    """What the system refuses in the ``with`` block is that a file is read."""
-    try:
-        yield
-    except OSError as error:
-        why = error.strerror or error
-        raise FileError(
-            f"{path} cannot be read: {why}.", kind="cannot_read", ways_out=["Name a file that you may read."]
-        ) from error
+    return read_whole(path)
 
 
 def is_recording(path: Path) -> bool:
@@ -77,22 +57,10 @@ def read_net(path: Path) -> Net:
             kind="not_a_net",
             ways_out=["gradviz ask, graph and html read recordings.", "session.net.save(path) writes its net."],
         )
-    with about(path):
-        return Net.load(path)
+    return Net.load(path)
 
 
 def read_recording(path: Path) -> Session:
     """The session in a file; raises FileError, TraceError."""
     check(path)
-    with _readable(path), about(path):
-        return load(path)
-
-
-@contextmanager
-def about(path: Path) -> Iterator[None]:
-    """What is wrong in the ``with`` block is wrong with a file, which the error names."""
-    try:
-        yield
-    except GradvizError as error:
-        error.message = f"{path}: {error.message}"
-        raise
+    return load(path)

@@ -7,8 +7,8 @@ from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..notebook.files import FileError
 from ..program import GradvizError
+from ..program.files import FileError
 
 FIRST_DEMO = "01-first-backward-pass.ipynb"
 DEFAULT_FOLDER = "gradviz-demos"

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from ..debugger.answers import Answer
-from ..notebook.files import FileError, write_whole
+from ..program.files import FileError, write_whole
 
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """Characters that a terminal obeys; in the names of a file from somebody else they are shown."""

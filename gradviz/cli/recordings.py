@@ -10,7 +10,7 @@ from typing import Any
 from .. import Session
 from ..debugger.answers import Questions
 from ..debugger.document import ENDING
-from ..notebook.files import FileError, write_whole
+from ..program.files import FileError, write_whole
 from .files import is_recording, read_net, read_recording
 from .nets import recorded
 from .output import give, say, target, written

@@ -17,6 +17,7 @@ from itertools import pairwise
 import graphviz
 
 from ..debugger.document import Trace
+from ..program.errors import repr_of, shorten
 from .assembly import view
 from .nesting import Nesting, Opened
 from .picture import dressed, layout
@@ -124,8 +125,14 @@ def digraph(
 
     Raises:
         IndexError: the recording has no such position.
-        DrawingError: nothing of a name in `opened` can open; kind ``not_found``.
+        DrawingError: nothing of a name in `opened` can open; kind ``not_found``. `theme` is none; ``bad_theme``.
     """
+    if not isinstance(theme, Theme):
+        raise DrawingError(
+            f"{shorten(repr_of(theme))} is no theme.",
+            kind="bad_theme",
+            ways_out=["session.graph() draws in the light one.", "session.graph(opened=...) says what is open."],
+        )
     nesting = Nesting(trace, folded=not plumbing)
     state = state_at(trace, position, nesting.plumbing)
     chosen = nesting.around(state.net) if opened is None else nesting.chosen(opened)

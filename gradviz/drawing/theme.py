@@ -164,7 +164,8 @@ def in_one_line(names: Sequence[str]) -> str:
 class DrawingError(GradvizError):
     """A picture that cannot be made.
 
-    ``kind`` is one of ``too_slow``, ``no_engine``, ``bad_dot``, ``bad_svg``, ``too_large``, ``not_found``.
+    ``kind`` is one of ``too_slow``, ``no_engine``, ``bad_dot``, ``bad_svg``, ``too_large``, ``not_found``,
+    ``bad_theme``.
     """
 
 

@@ -23,12 +23,12 @@ from ..runtime.watched import uncollected
 from .accumulation import Generator, Tracked
 from .nesting import Surroundings
 from .refusals import (
-    bad_skip,
     duplicate_output,
     missing_output_gradient,
     orphan_stop_gradient,
     out_of_scope,
     shared_scope,
+    skip_of,
     unmarked,
     version_overwritten,
 )
@@ -53,9 +53,7 @@ class ForwardProgram:
 
     def __init__(self, operators: Iterable[Operator], skip: int, around: Surroundings) -> None:
         operators = list(operators)
-        if not (isinstance(skip, int) and 0 <= skip <= len(operators)):
-            raise bad_skip(skip, len(operators))
-        self.skip = skip
+        self.skip = skip_of(skip, len(operators))
         self.ssa: list[Ssa[Tracked]] = []
         self.blobs: dict[str, list[Tracked]] = {name: [Tracked(name, 0)] for name in around.initial}
         self.assumed = set(around.initial)

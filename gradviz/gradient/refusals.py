@@ -1,6 +1,8 @@
 """Why a backward pass is refused: the errors, each with operator, blobs, versions and the ways out."""
 
 from collections.abc import Sequence
+from contextlib import suppress
+from operator import index
 from typing import Any
 
 from ..operators import lookup
@@ -12,9 +14,12 @@ from .accumulation import Tracked
 from .rules import describe
 
 
-def bad_skip(skip: Any, count: int) -> GradientError:
-    """A number of operators to skip that the net does not have."""
-    return GradientError(
+def skip_of(skip: Any, count: int) -> int:
+    """How many operators of a net of `count` an argument skips; raises GradientError ``bad_skip``."""
+    with suppress(TypeError):
+        if 0 <= (number := index(skip)) <= count:
+            return int(number)
+    raise GradientError(
         f"skip={repr_of(skip)} does not fit a net of {count} operators.",
         kind="bad_skip",
         ways_out=[f"Give a number from 0 to {count}."],

@@ -26,7 +26,7 @@ from ..debugger import Cursor, CursorError
 from ..debugger.answers import Answer, Block, Bullets, Grid, Paragraph, Questions
 from ..debugger.steering import Watch
 from ..program import GradvizError
-from .files import Saved, save
+from .saving import Saved, save
 from .session_protocol import Shown
 from .still import forms
 

@@ -32,11 +32,11 @@ from ..operators.scopes import ScopeStack
 from ..program import GradvizError, NetDef, Operator
 from ..program.control_flow import NETS, implicit_inputs
 from ..program.errors import count_of
+from ..program.files import path_of, write_whole
 from ..program.net import plain_argument
 from ..program.operator import free_name, parts_of
 from ..runtime.devices import CPU, moved
 from ..version import __version__
-from .files import write_whole
 
 INLINE = 64
 """Elements of an array that stands in a cell; a larger one is kept in a file."""
@@ -101,7 +101,7 @@ def write_notebook(path: str | Path, trace: Trace, recording: Recording | None) 
         NotebookError: nothing was run, or only the trace document is left.
         FileError: a file cannot be written.
     """
-    target = Path(path)
+    target = path_of(path)
     beside = target.with_suffix(".npz")
     if beside == target:
         raise NotebookError(

@@ -21,11 +21,12 @@ from ..debugger.answers import Questions
 from ..debugger.document import Number, Trace, Value, as_rows, encode
 from ..debugger.journal import Pace, Progress
 from ..debugger.telling import PREVIEWS
+from ..program.files import FileError
 from ..runtime.watched import uncollected
 from ..version import __version__
 from . import ANSWERS, BUDGET, still
-from .files import GENERATOR, FileError
 from .page_answers import answers
+from .saving import GENERATOR
 
 CORNERS = (*PREVIEWS[1:], (1, 4), (0, 0))
 """Rows and columns of elements that are tried, one after the other, where all do not fit."""
@@ -69,15 +70,9 @@ def page(
         progress: is told of it if it takes long.
 
     Raises:
-        FileError: ``too_large``: no browser would take the document. ``bad_budget``: it is below 0.
+        FileError: ``too_large``: no browser would take the document.
         TraceError: the document contradicts itself.
     """
-    if budget < 0:
-        raise FileError(
-            f"A page cannot hold values of {budget} bytes.",
-            kind="bad_budget",
-            ways_out=["Give 0 for a page without values, or more."],
-        )
     pace, count = Pace(progress, "write"), len(trace.events)
     with uncollected():
         reduced, left_out = within(trace, budget)

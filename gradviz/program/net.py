@@ -10,6 +10,7 @@ import numpy as np
 
 from .code_line import Calls
 from .errors import GradvizError, NetError, repr_of, shorten
+from .files import about, read_whole, write_whole
 from .operator import Operator, check_operator
 
 VERSION = 1
@@ -160,12 +161,14 @@ class NetDef:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """The net in the file at `path`, as `save` wrote it."""
-        return cls.from_json(Path(path).read_bytes())
+        """The net in the file at `path`, as `save` wrote it; raises NetError, and FileError where it cannot be read."""
+        data = read_whole(path)
+        with about(path):
+            return cls.from_json(data)
 
     def save(self, path: str | Path) -> None:
-        """Write the net as JSON to `path`."""
-        Path(path).write_text(self.to_json(), encoding="utf-8")
+        """Write the net as JSON to `path`, whole or not at all; raises FileError where it cannot be written."""
+        write_whole(path, self.to_json().encode())
 
     def copy(self) -> "NetDef":
         """The same net as plain data, with a list of operators of its own."""

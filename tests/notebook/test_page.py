@@ -15,8 +15,8 @@ from msgspec.structs import replace
 import gradviz
 from gradviz.debugger.document import Trace, Value, decode, encode
 from gradviz.notebook import page as pages
-from gradviz.notebook.files import FileError
 from gradviz.notebook.page import page
+from gradviz.program.files import FileError
 from tests.drawing.nested import loop
 
 

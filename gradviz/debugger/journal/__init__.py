@@ -7,7 +7,7 @@ from ...runtime.watched import Lending
 from .engines import ChangeablePass, LivePass, add_engine, live_any, record_any, record_backward, register_engine
 from .gradient_shapes import dense
 from .naming import inner_words, is_part, part_words
-from .net_recorder import UNDEFINED, Budget, Folder, agreed, complete, record
+from .net_recorder import UNDEFINED, Budget, Folder, agreed, bytes_of, complete, record
 from .recording import ProgramText, Recording
 from .statements import AT_THE_END, SEPARATOR, Reading, Statement, Writing, arguments
 from .text import NetText
@@ -16,7 +16,7 @@ from .timeline import NOWHERE, Indices, Timeline, codes_of
 __all__ = [
     "AT_THE_END", "NOWHERE", "SEPARATOR", "UNDEFINED", "Budget", "ChangeablePass", "Folder", "Half", "Indices", "Key",
     "Lending", "LivePass", "NetHalves", "NetText", "Pace", "ProgramText", "Progress", "Reading", "Recording", "Run",
-    "Runs", "SoFar", "Statement", "Timeline", "Work", "Writing", "add_engine", "agreed", "arguments", "codes_of",
-    "complete", "dense", "inner_words", "is_part", "live_any", "part_words", "record", "record_any", "record_backward",
-    "register_engine",
+    "Runs", "SoFar", "Statement", "Timeline", "Work", "Writing", "add_engine", "agreed", "arguments", "bytes_of",
+    "codes_of", "complete", "dense", "inner_words", "is_part", "live_any", "part_words", "record", "record_any",
+    "record_backward", "register_engine",
 ]  # fmt: skip

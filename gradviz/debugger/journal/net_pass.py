@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from ...gradient import IR, Ys
 from ...gradient.nesting import Surroundings
+from ...gradient.refusals import skip_of
 from ...operators.gradients import is_gradient_of
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
@@ -74,7 +75,8 @@ class NetPass:
         if workspace is None:
             raise _not_live("There is nothing to run on: no workspace is given.", "Write live(net, ys, workspace=ws).")
         self._net, self._net_ops = net, list(net.ops)
-        self._ys, self._skip, self._skipped = ys, skip, skip
+        self._ys = ys
+        self._skip = self._skipped = skip_of(skip, len(net.ops))
         self._device = workspace.device
         self._blobs = {name: workspace.fetch(name, device=None) for name in workspace}
         self._ops = list(net.ops)

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from ...gradient import IR, Ys
 from ...gradient.deduplication import check_aggregator, deduplication_events
+from ...gradient.refusals import skip_of
 from ...operators.registry import Array
 from ...program import Device, GradientError, GradvizError, NetDef, NetError, Operator, RunError
 from ...program.control_flow import NETS, operators_in
@@ -87,7 +88,7 @@ def record(
     if deduplicate is not None:
         check_aggregator(deduplicate)
     with agreed(budget, spill, progress) as limits, uncollected():
-        return _recorded(net.copy(), ys, workspace, skip, deduplicate, limits)
+        return _recorded(net.copy(), ys, workspace, skip_of(skip, len(net.ops)), deduplicate, limits)
 
 
 def _recorded(

@@ -359,7 +359,12 @@ class Marks(Placed):
 
         Args:
             position: by when; None: by this position.
+
+        Raises:
+            CursorError: ``bad_argument``: `blob` is no text.
         """
+        if not isinstance(blob, str):
+            raise bad_argument("blob", blob, "the name of a blob, as text")
         return self._finder.rows.latest(blob, self._position if position is None else position)
 
     @consistent

@@ -1,4 +1,4 @@
-"""Files: written whole or not at all, and what a view saves of its session."""
+"""What a view saves of its session: a recording, a page or a notebook, called as the reader asks."""
 
 from __future__ import annotations
 
@@ -10,72 +10,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..debugger.document import ENDING
-from ..program import GradvizError
+from ..program.files import FileError
 from .session_protocol import Shown
 
 GENERATOR = '<meta name="generator" content="gradviz'
 """Marks a page of gradviz."""
 
 ENDINGS = {"recording": ENDING, "page": ".html", "notebook": ".ipynb"}
-
-
-class FileError(GradvizError):
-    """A file that cannot be written or read.
-
-    ``kind`` is one of ``no_folder``, ``no_file``, ``not_a_file``, ``exists``, ``read_only``, ``cannot_write``,
-    ``cannot_read``, ``too_large``, ``no_arrays``, ``not_a_net``, ``bad_budget``.
-    """
-
-
-def write_whole(path: str | Path, content: bytes) -> None:
-    """Write `content` to `path`; an older file there is replaced once everything is written, never before.
-
-    Where `path` is a link, the file that it leads to is replaced.
-
-    Raises:
-        FileError: there is no such folder, something that is no file has the name, or the system refuses.
-    """
-    target = Path(os.path.realpath(path))
-    try:
-        _check(target)
-        _replace(target, content)
-    except OSError as error:
-        raise FileError(
-            f"{path} cannot be written: {error.strerror or error}.",
-            kind="cannot_write",
-            ways_out=["Name a file in a folder that you may write to."],
-        ) from error
-
-
-def _replace(target: Path, content: bytes) -> None:
-    unfinished = target.with_name(f".gradviz-{os.urandom(6).hex()}.part")
-    try:
-        unfinished.write_bytes(content)
-        if target.exists():
-            unfinished.chmod(target.stat().st_mode & 0o7777)
-        os.replace(unfinished, target)
-    finally:
-        unfinished.unlink(missing_ok=True)
-
-
-def _check(target: Path) -> None:
-    if not target.parent.is_dir():
-        raise FileError(
-            f"There is no folder {target.parent} to write {target.name} into.",
-            kind="no_folder",
-            ways_out=["Make the folder first, or name a file in another one."],
-        )
-    if target.exists() and not target.is_file():
-        what = "a folder" if target.is_dir() else "no regular file"
-        raise FileError(
-            f"{target} is {what}; it is left as it is.", kind="not_a_file", ways_out=["Name a file to write."]
-        )
-    if target.exists() and not os.access(target, os.W_OK):
-        raise FileError(
-            f"{target} is write-protected; it is left as it is.",
-            kind="read_only",
-            ways_out=["Name another file, or allow writing to this one."],
-        )
 
 
 class Saved(NamedTuple):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gradviz.notebook import files
-from gradviz.notebook.files import FileError, write_whole
+from gradviz.program import files
+from gradviz.program.files import FileError, write_whole
 
 
 def test_a_file_is_written_and_replaced(tmp_path: Path) -> None:
