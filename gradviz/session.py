@@ -83,6 +83,7 @@ class Session(Shown):
         data = read_whole(path)
         with about(path):
             trace, events, ran = decode_with_events(data)
+            del data  # of a large recording it is as large
             if trace.events or not events:
                 return cls(trace, events=events)
             return cls(None, unpacked_recording(trace, events, ran))

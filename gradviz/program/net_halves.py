@@ -106,6 +106,11 @@ class NetHalves:
         for net in self.nets:
             yield from net
 
+    @property
+    def nested(self) -> dict[str, NetHalves]:
+        """Every net inside by its id, an outer one before those in it."""
+        return {f"s{number}": net for number, net in enumerate(net for net in self if net is not self)}
+
 
 Makers = Mapping[tuple[tuple[str, ...], int], int]
 """(path of a net, gradient operator) -> the forward operator of that net whose rule made it."""

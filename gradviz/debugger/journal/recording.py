@@ -339,7 +339,7 @@ class ProgramText:
             events: those of the pass, first to last.
             timeline: of these, and of running the program behind them.
         """
-        self.ids = {inner.path: f"s{number}" for number, inner in enumerate(inner for inner in net if inner is not net)}
+        self.ids = {inner.path: id for id, inner in net.nested.items()}
         self.halves = {inner.path: inner for inner in net}
         self._net, self._events, self._timeline = net, events, timeline
         follow = self._followers

@@ -92,7 +92,7 @@ def saved_recording(trace: Trace, events: Sequence[Event], ran: RanColumns | Non
     forward = [played.get(index, op) for index, op in enumerate(net.ops)]
     backward = _gradient_operators(outermost)
     nets = nets_of(forward, backward, events)
-    nested = {f"s{number}": net for number, net in enumerate(net for net in nets if net is not nets)}
+    nested = nets.nested
     halves: dict[tuple[str, int, bool], Half] = {}
     for one in trace.frames:
         if (place := (one.subnet, one.operator, one.is_backward)) not in halves:
@@ -142,7 +142,9 @@ def unpacked_recording(outline: Trace, events: Sequence[Event], ran: RanColumns 
     try:
         with uncollected():
             recording = saved_recording(outline, events, ran)
-            assert recording.text.ids == {tuple(net.path): net.id for net in outline.subnets}
+            assert {id: net.path for id, net in recording.nets.nested.items()} == {
+                net.id: tuple(net.path) for net in outline.subnets
+            }
             if ran is not None:
                 _check_runs(recording)
     except (AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
