@@ -53,7 +53,7 @@ class ForwardProgram:
 
     def __init__(self, operators: Iterable[Operator], skip: int, around: Surroundings) -> None:
         operators = list(operators)
-        self.skip = skip_of(skip, len(operators))
+        self.skip = skip_of(skip, operators)
         self.ssa: list[Ssa[Tracked]] = []
         self.blobs: dict[str, list[Tracked]] = {name: [Tracked(name, 0)] for name in around.initial}
         self.assumed = set(around.initial)

@@ -14,11 +14,17 @@ from .accumulation import Tracked
 from .rules import describe
 
 
-def skip_of(skip: Any, count: int) -> int:
-    """How many operators of a net of `count` an argument skips; raises GradientError ``bad_skip``."""
+def skip_of(skip: Any, net: Sequence[Operator], *, grows: bool = False) -> int:
+    """How many operators of a net an argument skips; of one that grows they may be more than it has.
+
+    Raises:
+        GradientError: ``bad_skip``.
+    """
+    count = len(net)
     with suppress(TypeError):
-        if 0 <= (number := index(skip)) <= count:
-            return int(number)
+        number = int(index(skip))
+        if number >= 0 and (grows or number <= count):
+            return number
     raise GradientError(
         f"skip={repr_of(skip)} does not fit a net of {count} operators.",
         kind="bad_skip",

@@ -76,7 +76,7 @@ def test_html_refuses_a_place_that_is_not_there(recording: Path, at: str, capsys
 
 def test_html_refuses_a_budget_below_nothing(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["html", str(recording), "--budget", "-1"]) == 2
-    assert "A page cannot hold values of -1 bytes." in capsys.readouterr().err
+    assert "-1 is no budget of bytes." in capsys.readouterr().err
     assert not (recording.parent / "lesson.html").exists()
 
 

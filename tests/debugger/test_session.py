@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gradviz
-from gradviz import GradientError, GradvizError, Net, RunError, Variable, Workspace, debug, load
+from gradviz import GradientError, GradvizError, Net, RunError, Variable, Workspace, debug, live, load
 from gradviz.debugger import CursorError
 from gradviz.program.errors import MOST_COMPARED, get_close_matches
 from gradviz.program.events import Accumulated, Completed, Failed, Played, Ran
@@ -238,6 +238,46 @@ def test_arguments_that_do_not_fit_raise_at_once(arguments, kind):
         debug(given.pop("net"), given.pop("ys"), **given)
     assert caught.value.kind == kind
     assert caught.value.ways_out
+
+
+@pytest.mark.parametrize("skip", [np.int64(2), np.array(2)])
+def test_operators_to_skip_are_counted_in_integers_of_numpy_too(skip):
+    forward = len(debug(skip_net(), ["loss"], workspace=fed_workspace(), skip=2))
+    assert len(debug(skip_net(), ["loss"], workspace=fed_workspace(), skip=skip)) == forward
+    assert len(live(skip_net(), ["loss"], workspace=fed_workspace(), skip=skip).finish()) == forward
+    with pytest.raises(GradientError, match="skip='2' does not fit"):
+        live(skip_net(), ["loss"], workspace=fed_workspace(), skip="2")
+
+
+@pytest.mark.parametrize(
+    ("ask", "kind"),
+    [
+        (lambda session: session.save(5), "bad_path"),
+        (lambda session: session.to_html(None), "bad_path"),
+        (lambda session: session.to_notebook(5), "bad_path"),
+        (lambda session: load(5), "bad_path"),
+        (lambda session: gradviz.ranks(None), "bad_path"),
+        (lambda session: load("."), "no_file"),
+        (lambda session: load("nowhere.gradviz.json"), "no_file"),
+        (lambda session: session.to_html("lesson.html", budget="much"), "bad_budget"),
+        (lambda session: session.to_html("lesson.html", answers=-1), "bad_budget"),
+        (lambda session: session.graph(5), "bad_theme"),
+        (lambda session: session.latest(5), "bad_argument"),
+    ],
+)
+def test_what_is_no_path_theme_budget_or_name_is_refused(ask, kind, session, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(GradvizError) as caught:
+        ask(session)
+    assert caught.value.kind == kind
+    assert caught.value.ways_out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_takes_its_budget_as_text(session, tmp_path):
+    session.to_html(tmp_path / "number.html", budget=2_000, answers=0)
+    session.to_html(tmp_path / "text.html", budget="2 kB", answers=0)
+    assert (tmp_path / "number.html").read_bytes() == (tmp_path / "text.html").read_bytes()
 
 
 @pytest.mark.parametrize("ys", ["loss", ["nowhere"], {"loss": 1.0}, None])

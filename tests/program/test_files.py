@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from gradviz import GradvizError, Session
 from gradviz.program import files
 from gradviz.program.files import FileError, write_whole
+from gradviz.program.net import NetDef
 
 
 def test_a_file_is_written_and_replaced(tmp_path: Path) -> None:
@@ -69,6 +71,29 @@ def test_a_write_that_breaks_off_leaves_the_old_file_and_nothing_else(tmp_path: 
         write_whole(tmp_path / "page.html", "no bytes")  # type: ignore[arg-type]
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
     assert (tmp_path / "page.html").read_bytes() == b"old"
+
+
+def test_what_is_read_is_named_where_something_is_wrong_in_it(tmp_path: Path) -> None:
+    (tmp_path / "net.json").write_text("[1")
+    for read in (NetDef.load, Session.load):
+        with pytest.raises(GradvizError, match=r"net\.json: ") as raised:
+            read(tmp_path / "net.json")
+        assert str(raised.value).count("net.json") == 1
+        with pytest.raises(FileError, match="nowhere does not exist") as raised:
+            read(tmp_path / "nowhere")
+        assert str(raised.value).count("nowhere") == 1
+
+
+def test_a_net_that_cannot_be_written_leaves_the_file_that_was_there(tmp_path: Path) -> None:
+    net = NetDef("first")
+    net.save(tmp_path / "net.json")
+    written = (tmp_path / "net.json").read_bytes()
+    with pytest.raises(FileError):
+        net.save(tmp_path)
+    with pytest.raises(FileError):
+        net.save(tmp_path / "nowhere" / "net.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["net.json"]
+    assert (tmp_path / "net.json").read_bytes() == written
 
 
 def test_what_the_system_refuses_is_said(tmp_path: Path) -> None:

@@ -226,7 +226,7 @@ def state_at(view: NetView, position: int, pace: Pace) -> StateView:
     net, path = view.net, view.net.path
     recording = view.recorded.recording
     numbers = recording.timeline.of(*CHANGING)
-    before = map(recording.events.__getitem__, numbers[: np.searchsorted(numbers, position)].tolist())
+    before = map(recording.noted[0].__getitem__, numbers[: np.searchsorted(numbers, position)].tolist())
     events = [event for event in pace.over(before) if event.path == path]
     played = net.forward[: sum(isinstance(event, Played) for event in events)]
     blobs = _blobs(view, played, position)

@@ -76,7 +76,7 @@ class NetPass:
             raise _not_live("There is nothing to run on: no workspace is given.", "Write live(net, ys, workspace=ws).")
         self._net, self._net_ops = net, list(net.ops)
         self._ys = ys
-        self._skip = self._skipped = skip_of(skip, len(net.ops))
+        self._skip = self._skipped = skip_of(skip, net.ops, grows=True)
         self._device = workspace.device
         self._blobs = {name: workspace.fetch(name, device=None) for name in workspace}
         self._ops = list(net.ops)

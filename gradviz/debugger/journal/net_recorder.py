@@ -88,7 +88,7 @@ def record(
     if deduplicate is not None:
         check_aggregator(deduplicate)
     with agreed(budget, spill, progress) as limits, uncollected():
-        return _recorded(net.copy(), ys, workspace, skip_of(skip, len(net.ops)), deduplicate, limits)
+        return _recorded(net.copy(), ys, workspace, skip_of(skip, net.ops), deduplicate, limits)
 
 
 def _recorded(

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
+
 from ...program import Operator
 from ...program.code_line import CodeLine
 from ...program.control_flow import nested_nets
@@ -29,7 +31,7 @@ AT_THE_END = 1 << 62
 LETTERS: Mapping[Role, str] = {"forward": "f", "passed": "p"}
 
 
-class Writing:
+class Writing(msgspec.Struct, eq=False):
     """One writing of a blob.
 
     Attributes:
@@ -40,15 +42,12 @@ class Writing:
         arrivals: the positions of the events that bring a gradient of it, or add several up.
     """
 
-    __slots__ = ("arrivals", "former", "name", "readers", "statement", "version")
-
-    def __init__(self, name: str, version: int, statement: Statement | None) -> None:
-        self.name = name
-        self.version = version
-        self.statement = statement
-        self.former: tuple[tuple[int, str, int], ...] = ()
-        self.readers: list[Statement] = []
-        self.arrivals: list[int] = []
+    name: str
+    version: int
+    statement: Statement | None
+    former: tuple[tuple[int, str, int], ...] = ()
+    readers: list[Statement] = []
+    arrivals: list[int] = []
 
     @property
     def key(self) -> tuple[str, int]:
@@ -68,11 +67,11 @@ class Writing:
             self.former = (*self.former, (at, self.name, self.version))
         self.name, self.version = name, version
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return f"{self.name}@{self.version}"
 
 
-class Statement:
+class Statement(msgspec.Struct, eq=False):
     """An operator of a net, or a gradient that passes through one unchanged.
 
     Attributes:
@@ -91,26 +90,23 @@ class Statement:
         ran: the position after its run; None: it was never run, or it is in a nested net, which may run often.
     """
 
-    __slots__ = (
-        "code", "former", "inputs", "made", "net", "nets", "number", "numbered", "of", "op", "outputs", "ran", "role",
-        "visits",
-    )  # fmt: skip
+    net: NetText
+    number: int
+    role: Role
+    op: Operator
+    of: int | None
+    made: int
+    inputs: list[Writing] = []
+    outputs: list[Writing] = []
+    former: tuple[tuple[int, Operator, list[Writing]], ...] = ()
+    nets: dict[str, NetText] = {}
+    code: CodeLine | None = None
+    numbered: bool = True
+    visits: tuple[int, ...] = ()
+    ran: int | None = None
 
-    def __init__(self, net: NetText, number: int, role: Role, op: Operator, of: int | None, made: int) -> None:
-        self.net = net
-        self.number = number
-        self.role: Role = role
-        self.op = op
-        self.of = of
-        self.made = made
-        self.inputs: list[Writing] = []
-        self.outputs: list[Writing] = []
-        self.former: tuple[tuple[int, Operator, list[Writing]], ...] = ()
-        self.nets: dict[str, NetText] = {}
-        self.code: CodeLine | None = None
-        self.numbered = True
-        self.visits: tuple[int, ...] = ()
-        self.ran: int | None = None
+    def __repr__(self) -> str:
+        return f"<{self.id}: {self.at(AT_THE_END).text}>"
 
     @property
     def id(self) -> str:

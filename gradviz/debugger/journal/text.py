@@ -69,14 +69,16 @@ class NetText:
     def apply(self, event: RuleApplied, at: int) -> list[Statement]:
         """The operators of a rule, and one statement for the gradients that pass through."""
         forward = self.forward[event.index]
-        statements = [self._backward(_role_of_rule(op, forward.op), op, event.index, at) for op in event.operators]
+        statements: list[Statement] = []
+        written: set[str] = set()
+        for op in event.operators:
+            statements.append(self._backward(_role_of_rule(op, forward.op), op, event.index, at))
+            written.update(op.outputs)
         forward.visits += (at,)
-        written = {name for op in event.operators for name in op.outputs}
-        passed = [
-            (blob, self.now(gradient))
-            for blob, gradient in zip(forward.inputs, event.g_input, strict=False)
-            if gradient is not None and written.isdisjoint(parts_of(gradient))
-        ]
+        passed: list[tuple[Writing, Sequence[Writing]]] = []
+        for blob, gradient in zip(forward.inputs, event.g_input, strict=False):
+            if gradient is not None and written.isdisjoint(parts_of(gradient)):
+                passed.append((blob, self.now(gradient)))
         if passed:
             statements.append(self._passed(event.index, passed, at))
         return statements
@@ -236,8 +238,9 @@ class NetText:
         statement = Statement(self, len(self.operators), role, op, of, at)
         self.operators.append(statement)
         self.backward.append(statement)
-        for name in implicit_inputs(op):  # what it may leave as it is has a version from before
-            self._read(name)
+        if op.type in NETS:
+            for name in implicit_inputs(op):  # what it may leave as it is has a version from before
+                self._read(name)
         self._fill(statement, op.inputs, op.outputs)
         return statement
 
@@ -247,16 +250,18 @@ class NetText:
             writing.readers.append(statement)
             statement.inputs.append(writing)
         for name in outputs:
-            statement.outputs.append(self._write(Writing(name, 0, statement)))
+            statement.outputs.append(self._write(name, statement))
 
     def _read(self, name: str) -> Writing:
         """The last writing of `name`, which from now on has a version from the outside if nobody wrote it."""
         writings = self.writings.get(name)
-        return writings[-1] if writings else self._write(Writing(name, 0, None))
+        return writings[-1] if writings else self._write(name, None)
 
-    def _write(self, writing: Writing) -> Writing:
-        writings = self.writings.setdefault(writing.name, [])
-        writing.version = len(writings)
+    def _write(self, name: str, statement: Statement | None) -> Writing:
+        writings = self.writings.get(name)
+        if writings is None:
+            writings = self.writings[name] = []
+        writing = Writing(name, len(writings), statement)
         writings.append(writing)
         return writing
 

@@ -327,7 +327,7 @@ def schedule_of(recording: Recording) -> Schedule | None:
         return None
     events, timeline = recording.events, recording.timeline
     played = _played(recording)
-    ranks = [event.rank for event in map(events.__getitem__, played) if isinstance(event, Played)]
+    ranks = [event.rank for event in played.values()]
     grads = [Grad(blob, 0, value, "held") for blob, value in recording.grads_before.items()]
     waits: dict[int, Wait] = {}
     for at in (timeline.of(GradWritten, Seeded, GeneratorAdded, Visited) + 1).tolist():
@@ -339,7 +339,7 @@ def schedule_of(recording: Recording) -> Schedule | None:
             waits[one.index] = Wait(one.index, one.rank, one.arrival, at)
         elif isinstance(event, Visited) and event.index in waits:
             waits[event.index] = replace(waits[event.index], until=at)
-    begin = played[-1] + 2 if played else 1
+    begin = max(played) + 2 if played else 1
     end = next((at for at in range(len(events), 0, -1) if not isinstance(events[at - 1], GradWritten)), 0)
     pools = [row for lending in recording.pools for row in _pools(lending, begin, end)]
     return Schedule(ranks=ranks, waits=list(waits.values()), grads=grads, pools=pools)
@@ -351,13 +351,13 @@ def is_scheduled(recording: Recording) -> bool:
         return recording.saved.schedule is not None
     if recording.grads_before or recording.pools or len(recording.timeline.of(GradWritten)):
         return True
-    played = map(recording.events.__getitem__, _played(recording))
-    return any(isinstance(event, Played) and event.rank is not None for event in played)
+    return any(event.rank is not None for event in _played(recording).values())
 
 
-def _played(recording: Recording) -> list[int]:
-    """The events that play the operators around all nested nets."""
-    return [number for number in recording.timeline.of(Played).tolist() if not recording.events[number].path]
+def _played(recording: Recording) -> dict[int, Played]:
+    """The events that play the operators around all nested nets, by their numbers."""
+    events, _ = recording.noted
+    return {number: one for number, one in enumerate(events) if isinstance(one, Played) and not one.path}
 
 
 def _pools(lending: Lending, begin: int, end: int) -> Iterator[Pool]:
