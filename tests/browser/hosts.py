@@ -42,9 +42,6 @@ on_a_page = pytest.mark.parametrize("host_of_run", ["page"], indirect=True)
 with_kernels = pytest.mark.parametrize("host_of_run", ["jupyterlab", SLOW_NOTEBOOK], indirect=True)
 """For tests that talk to the kernel too."""
 
-with_both_kernels = pytest.mark.parametrize("host_of_run", ["jupyterlab", "notebook"], indirect=True)
-"""The same, where every run shows it of both."""
-
 everywhere = pytest.mark.parametrize("host_of_run", ["jupyterlab", "notebook", "page"], indirect=True)
 """What must hold in each host in every run. Without any of these, a test runs on a page, and in the slow set in
 JupyterLab and Notebook 7 too."""

@@ -35,7 +35,7 @@ def test_a_second_copy_brings_back_only_what_was_removed(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "folder"),
     [
-        (["lab", "my lessons", "--version"], "my lessons"),
+        pytest.param(["lab", "my lessons", "--version"], "my lessons", marks=pytest.mark.slow),
         (["lab", "--port", "8899", "--version"], "gradviz-demos"),
     ],
 )

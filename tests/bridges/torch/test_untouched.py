@@ -191,6 +191,7 @@ def _rank(rank, port, results):
     dist.destroy_process_group()
 
 
+@pytest.mark.slow
 def test_ranks_of_a_distributed_model_agree_after_a_recording_on_one():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

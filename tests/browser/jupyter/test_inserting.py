@@ -3,6 +3,7 @@
 import ast
 import re
 
+import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.hosts import Host, PageHost
@@ -100,6 +101,7 @@ def test_commands_and_the_menu_insert_too_and_say_what_cannot_be(lab: LabPage) -
     assert run_inserted(lab, 2, 4) == {"a": True}
 
 
+@pytest.mark.slow
 def test_where_nobody_inserts_cells_the_widget_says_so(lab: LabPage) -> None:
     lab.open_cells(TWICE_SHOWN, "'the last cell'")
     lab.run_cells(1)
@@ -125,6 +127,7 @@ def test_every_notebook_inserts_and_a_page_without_a_kernel_does_not_offer_it(ho
     assert host.page.evaluate(count) == before
 
 
+@pytest.mark.slow
 def test_the_list_opens_below_its_button_and_within_the_widget_at_any_width(lab: LabPage) -> None:
     lab.open_cells(TWICE_SHOWN)
     lab.run_cells(1)

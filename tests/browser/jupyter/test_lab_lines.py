@@ -39,7 +39,7 @@ def marked(lab: LabPage, kind: str) -> Locator:
     [
         (NET, 'net.Tanh("x", "a")', 'net.Sum(["a", "a"], "s")'),
         pytest.param(VARIABLES, "a = F.tanh(x)", "s = F.sum(a * a)", marks=pytest.mark.slow),
-        (TORCH, "    a = torch.tanh(x)", "    s = (a * a).sum()"),
+        pytest.param(TORCH, "    a = torch.tanh(x)", "    s = (a * a).sum()", marks=pytest.mark.slow),
     ],
     ids=["net", "variables", "torch"],
 )
@@ -92,6 +92,7 @@ def test_a_line_is_run_to_and_broken_on_in_its_cell_and_unmarked_once_it_reads_o
     expect(marked(lab, "line")).to_have_count(1)
 
 
+@pytest.mark.slow
 def test_the_mark_goes_with_the_widget_and_comes_back_with_the_panel(lab: LabPage) -> None:
     lab.open_cells(NET)
     lab.run_cells(1)

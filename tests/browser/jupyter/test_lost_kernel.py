@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import WebSocketRoute, expect
 
-from tests.browser.hosts import SHOWN, TWO_FRAMES, JupyterHost, recorded, with_both_kernels, with_kernels
+from tests.browser.hosts import SHOWN, TWO_FRAMES, JupyterHost, recorded, with_kernels
 from tests.browser.lab_page import START, LabPage
 from tests.browser.programs import skip_connection
 from tests.browser.view import View
@@ -51,7 +51,7 @@ def test_a_widget_whose_kernel_ended_says_so_steps_on_and_keeps_what_was_answere
     expect(host.lost()).to_have_count(0)
 
 
-@with_both_kernels
+@with_kernels
 def test_two_widgets_of_one_session_and_python_stay_in_step(host: JupyterHost) -> None:
     first = host.show(skip_connection)
     second = host.show_again()

@@ -17,16 +17,12 @@ session = gradviz.debug(net, ["s"])
 session"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("step", "in_widget", "in_panel"),
     [
         (1, "This widget is older than the gradviz of its kernel: reload the page.", "This side panel is older"),
-        pytest.param(
-            -1,
-            "newer than the gradviz that its kernel has loaded: restart the kernel",
-            "of this kernel is older",
-            marks=pytest.mark.slow,
-        ),
+        (-1, "newer than the gradviz that its kernel has loaded: restart the kernel", "of this kernel is older"),
     ],
 )
 def test_widget_and_panel_say_which_side_is_older_and_both_step_on(

@@ -1,5 +1,6 @@
 """A cell that waits at a session: the widget and the side panel steer it, until a person lets the cell go on."""
 
+import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.lab_page import CONTEXT, START, LabPage
@@ -126,6 +127,7 @@ def test_a_kernel_that_restarts_leaves_no_cell_waiting(opened: LabPage) -> None:
     waiting(opened)
 
 
+@pytest.mark.slow
 def test_a_page_that_is_opened_again_finds_the_cell_waiting_and_lets_it_go_on(lab: LabPage) -> None:
     lab.open_cells(TRAIN, "print(stood)")
     begin(lab)
