@@ -138,7 +138,7 @@ def label(names: Sequence[str]) -> list[str]:
         return [fit(line, MAX_LABEL) for line in ([f"{whole},", part] if comma else [whole])]
     parts = {name: name.rpartition(", ") for name in names if name.endswith((" part", " parts"))}
     if len({whole for whole, _, _ in parts.values()}) == 1:
-        names = [parts[name][2] if name in parts else name for name in names]
+        names = [f"{'and ' if at else ''}{parts[name][2]}" if name in parts else name for at, name in enumerate(names)]
     counts = Counter(names).items()
     lines = [fit(blob, MAX_LABEL) + (f" ×{count}" if count > 1 else "") for blob, count in counts]
     if len(lines) > MAX_LABEL_LINES:

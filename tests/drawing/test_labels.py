@@ -81,7 +81,7 @@ def test_names_and_norms_lie_over_nothing(build: Callable[[], gradviz.Net]) -> N
 
 def test_parts_of_a_sum_that_flow_together_say_which_they_are() -> None:
     names = [label(edge.names) for edge in view(Nesting(document(read_five_times))).edges]
-    assert ["x_grad@0", "second of 3 parts", "third of 3 parts"] in names
+    assert ["x_grad@0", "and second of 3 parts", "and third of 3 parts"] in names
     alone = label(["gradient of x@0, second of 2 parts"])
     assert alone == ["gradient of x@0,", "second of 2 parts"]
     of_two = label(["gradient of x@0, second of 2 parts", "gradient of y@0, first of 2 parts"])
