@@ -277,7 +277,10 @@ class Cells(ABC):
                     f"No {self.what} can be made of this session: gradviz has no kernel of {op.type}, and what it "
                     f"gave, {version}, was not recorded.",
                     kind="no_values",
-                    ways_out=["session.to_html and session.save keep all that was recorded."],
+                    ways_out=[
+                        "session.to_html and session.save keep all that was recorded.",
+                        "gradviz.live(...) goes backward one operator a cell: live.step(), or %step.",
+                    ],
                 )
             yield f"{self.ws}.feed({quoted(name)}, {self._code_of(f'given/{version}', version)})"
 
