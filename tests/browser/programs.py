@@ -113,6 +113,15 @@ def deep() -> Built:
     return net, ["x120"], workspace({"x0": np.linspace(-1, 1, 4)})
 
 
+def wide_apart() -> torch.Tensor:
+    """Twelve layers of PyTorch, whose operators have long names, added to what the first of them gave."""
+    x = torch.linspace(-1, 1, 8).reshape(1, 2, 4).requires_grad_()
+    h = first = torch.nn.functional.max_pool2d(x, 1)
+    for _ in range(12):
+        h = torch.nn.functional.max_pool2d(torch.tanh(h), 1)
+    return (first + h).square().sum()
+
+
 def lanes() -> Built:
     """Three chains side by side, added in the end: between two groups of it three blobs flow."""
     net = gradviz.Net("lanes")

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.hosts import TWO_FRAMES, Host, on_a_page, recorded
-from tests.browser.programs import Build, deep, gated, neuron, skip_connection
+from tests.browser.programs import Build, deep, gated, neuron, skip_connection, wide_apart
 from tests.browser.view import box, seen
 
 READABLE, FAR = 11, 16
@@ -42,6 +42,18 @@ def is_read_at_every_step(host: Host, build: Build, width: int) -> None:
         found = seen(view)
         assert found["smallest"] >= READABLE - 0.01, at
         assert all(found[nodes]), at
+
+
+@on_a_page
+def test_lanes_that_are_wide_apart_are_in_sight_together(host: Host) -> None:
+    host.set_width(1440)
+    view = host.show(wide_apart)
+    view.step_to(1)
+    left, right = box(view.graph.locator(".gv-window"))[0], box(view.graph.locator(".gv-overview"))[0]
+    assert seen(view)["smallest"] >= READABLE
+    for node in view.graph.locator("g.node").all()[:12]:
+        begin, _, across, _ = box(node)
+        assert left <= begin <= right - across
 
 
 def test_fit_is_a_look_at_the_whole_and_the_next_step_can_be_read_again(host: Host) -> None:

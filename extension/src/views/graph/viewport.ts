@@ -16,8 +16,8 @@ const NEAR = 11;
 const FAR = 16;
 /** A drawing that is in view as a whole is enlarged no further than this. */
 const NATURAL = 1.6;
-/** In a window wide enough for both lanes and what stands beside them, in units of the drawing, text grows so much more. */
-const LANES = 500;
+/** In a window wide enough for both lanes, which reach so far beyond their middles, in units of the drawing, text grows so much more. */
+const BESIDE = 300;
 const ROOMY = 1.15;
 const MARGIN = 4;
 
@@ -97,7 +97,8 @@ export function createViewport(drawing: Pictured) {
     const whole = wholeScale();
     if (whole >= readable) return Math.min(whole, Math.max(NATURAL, readable));
     const space = pane.clientWidth - WIDTH;
-    const across = space / width >= readable ? space / width : space / LANES;
+    const [forward = 0, backward = forward] = middlesOfLanes(svg);
+    const across = space / width >= readable ? space / width : space / (backward - forward + BESIDE);
     return Math.min(Math.max(across, readable), ROOMY * readable);
   }
 
@@ -115,7 +116,8 @@ export function createViewport(drawing: Pictured) {
     resize(restingScale());
     overview.draw(drawing.parts, svg.viewBox.baseVal);
     const spare = (pane.clientHeight - height * scale) / 2;
-    put(beside(middleOfLanes(svg) ?? width / 2), 0, room() / 2, spare >= 0 ? spare : MARGIN);
+    const [forward = width / 2, backward = forward] = middlesOfLanes(svg);
+    put(beside((forward + backward) / 2), 0, room() / 2, spare >= 0 ? spare : MARGIN);
     follow(...followed, false);
   }
 
@@ -248,10 +250,9 @@ export function createViewport(drawing: Pictured) {
   };
 }
 
-/** Between the headings of the two lanes. */
-function middleOfLanes(svg: SVGSVGElement): number | null {
-  const places = [...svg.querySelectorAll(".lane text")].map((text) => Number(text.getAttribute("x")));
-  return places.length > 0 ? places.reduce((sum, place) => sum + place) / places.length : null;
+/** Where the headings of the lanes stand, in units of the drawing. */
+function middlesOfLanes(svg: SVGSVGElement): number[] {
+  return [...svg.querySelectorAll(".lane text")].map((text) => Number(text.getAttribute("x")));
 }
 
 /** Where a window of a length, which begins at `at`, has to begin to show all, or what stands first and as much as can be beside it. */
