@@ -10,6 +10,7 @@ from typing import Any
 from ..debugger.document import Line, Trace
 from ..debugger.telling import reminder
 from ..drawing import DARK, LIGHT, svg
+from ..program.errors import joined
 from .session_protocol import Shown
 
 SESSION_TYPE = "application/vnd.gradviz.session+json"
@@ -159,10 +160,10 @@ def rows(trace: Trace, lines: Sequence[Line], position: int) -> Iterator[Row]:
 def _text(line: Line, position: int) -> str:
     inputs, outputs = _names(line, position)
     if line.kind == "passed":
-        number, gradients = "", _listed(f"∂{blob}" for blob in outputs)
-        return f"{number:<4} {gradients} := {_listed(inputs)}  passed through {line.type} #{line.of}"
+        number, gradients = "", joined(f"∂{blob}" for blob in outputs)
+        return f"{number:<4} {gradients} := {joined(inputs)}  passed through {line.type} #{line.of}"
     number = f"#{line.number}" if line.role == "forward" else line.id.rpartition(".")[2]
-    return f"{number:<4} {_listed(outputs)} = {line.type}({_listed(inputs)})"
+    return f"{number:<4} {joined(outputs)} = {line.type}({joined(inputs)})"
 
 
 def _names(line: Line, position: int) -> tuple[list[str], list[str]]:
@@ -172,7 +173,3 @@ def _names(line: Line, position: int) -> tuple[list[str], list[str]]:
         if revision.at <= position:
             now = revision
     return now.inputs, now.outputs
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names)

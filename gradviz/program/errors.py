@@ -147,6 +147,29 @@ def listed(parts: Sequence[str]) -> str:
     return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
 
 
+MOST_NAMED = 4
+"""Names that a sentence lists; of more the first few."""
+
+
+def a_few(parts: Sequence[str]) -> str:
+    """``a, b, c, d and 7 more``: the first few, and how many more there are."""
+    if len(parts) <= MOST_NAMED + 1:
+        return listed(parts)
+    return listed([*parts[:MOST_NAMED], f"{len(parts) - MOST_NAMED} more"])
+
+
+MOST_JOINED, FEW_JOINED = 200, 20
+"""Blobs or operators that a line names; of more it names the first few."""
+
+
+def joined(parts: Iterable[object]) -> str:
+    """``a, b, c``; of very many the first few, and how many more there are."""
+    texts = list(map(str, parts))
+    if len(texts) <= MOST_JOINED:
+        return ", ".join(texts)
+    return f"{', '.join(texts[:FEW_JOINED])}, … {len(texts) - FEW_JOINED} more"
+
+
 def count_of(count: int, noun: str) -> str:
     """``1 operator``, ``2 operators``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -16,7 +16,7 @@ from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...program import Operator
 from ...program.control_flow import take_apart
-from ...program.errors import repr_of, shorten
+from ...program.errors import joined, repr_of, shorten
 from ...program.events import Accumulated, Failed
 from ..document import Value
 from ..journal import NetText, Statement, Writing
@@ -181,6 +181,12 @@ class NetView:
         run = self.run_with(blob)
         return None if run is None else self.recorded.values.of(run, blob.key)
 
+    def values(self, blobs: Sequence[Writing]) -> list[Value | None]:
+        """The same of several."""
+        if self.net.path:
+            return [self.value(one) for one in blobs]
+        return self.recorded.values.together([one.key for one in blobs])
+
     def norm(self, blob: Writing) -> float | None:
         """The norm of a version; None: not computed, or it holds no numbers."""
         run = self.run_with(blob) if self.net.path else None
@@ -318,7 +324,7 @@ class NetView:
 def text_of(statement: Statement, position: int | None = None) -> str:
     """A statement as it reads at a position, or in the end: ``y@0 = Tanh(x@0)``; not there yet, as it will at first."""
     then = statement if position is None else statement.at(max(position, statement.made))
-    inputs, outputs = ", ".join(map(str, then.inputs)), ", ".join(map(str, then.outputs))
+    inputs, outputs = joined(then.inputs), joined(then.outputs)
     if statement.role == "passed":
         return f"{outputs} := {inputs}"
     call = f"{statement.op.type}({inputs})"

@@ -10,13 +10,13 @@ import msgspec
 import numpy as np
 
 from ...program.control_flow import take_apart
-from ...program.errors import count_of, listed, shorten
+from ...program.errors import a_few, count_of, shorten
 from ...runtime.devices import CPU, moved
 from ..document import Number, Value, number
 from ..journal import Statement, Writing
 from ..statistics import WORKSPACES, absolute
 from ..steering import CursorError, bad_argument
-from .forms import Answer, Block, Grid, Paragraph, digits
+from .forms import Answer, Block, Grid, Paragraph, digits, first_of
 from .net_view import NetView, placed
 
 What = Literal["nan", "inf", "zero", "explosion"]
@@ -37,7 +37,7 @@ FACTOR = 1e3
 """By how much a norm must have grown to count as an explosion."""
 
 SHOWN = 20
-"""Operators of a chain that a text or a table shows."""
+"""Operators of a chain, and inputs of the last one, that a text or a table shows."""
 
 
 class Link(msgspec.Struct, frozen=True):
@@ -112,11 +112,10 @@ class ProvenanceView(Answer, frozen=True):
             f"{left_out} in the middle are left out" if left_out else "",
         )
         if self.inputs:
-            yield Grid("What went in there", head, [_row(link, growth) for link in self.inputs])
+            yield Grid("What went in there", head, first_of(self.inputs, SHOWN, lambda link: _row(link, growth)))
         if self.beside:
-            yield Paragraph(
-                f"{listed(self.beside)} had it too, and {'was' if len(self.beside) == 1 else 'were'} not followed."
-            )
+            were = "was" if len(self.beside) == 1 else "were"
+            yield Paragraph(f"{a_few(self.beside)} had it too, and {were} not followed.")
 
     def _fault(self) -> str:
         last = self.chain[0]
@@ -336,8 +335,8 @@ class Producer(NamedTuple):
     @property
     def inputs(self) -> Inputs:
         """The blob versions of numbers that went into it, each once."""
-        blobs = [] if self.statement is None else dict.fromkeys(self.statement.inputs)
-        pairs = ((one, self.view.value(one)) for one in blobs)
+        blobs = [] if self.statement is None else list(dict.fromkeys(self.statement.inputs))
+        pairs = zip(blobs, self.view.values(blobs), strict=True)
         return [(one, value) for one, value in pairs if value is not None and value.dtype != WORKSPACES]
 
     def link(self, growth: float | None) -> Link:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...program import Gradient, GradientSlice
 from ...program.control_flow import NETS
+from ...program.errors import joined
 from ...program.events import (
     Accumulated,
     Contribution,
@@ -172,12 +173,12 @@ class StateView(Answer, frozen=True):
 
     def readers(self, uses: Sequence[int]) -> str:
         """Operators, and being a y, in words."""
-        return ", ".join("a y" if index == len(self.ssa) else f"#{index}" for index in uses)
+        return joined("a y" if index == len(self.ssa) else f"#{index}" for index in uses)
 
     def _generators(self, name: str) -> Iterator[str]:
         for version, generators in enumerate(self.gradient_generators.get(name, ())):
             if generators:
-                yield f"@{version}: " + ", ".join(shown(one.gradient) for one in generators)
+                yield f"@{version}: " + joined(shown(one.gradient) for one in generators)
 
 
 def schedule_blocks(schedule: ScheduleState) -> Iterator[Block]:
@@ -249,7 +250,7 @@ def state_at(view: NetView, position: int, pace: Pace) -> StateView:
         },
         gradients=_gradients(net, events),
         gradient_ops=[
-            f"{', '.join(w.name for w in one.outputs)} = {one.op.type}({', '.join(w.name for w in one.inputs)})"
+            f"{joined(w.name for w in one.outputs)} = {one.op.type}({joined(w.name for w in one.inputs)})"
             for one in operators
         ],
         changed=[],

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from ...program.control_flow import saved_name
-from ...program.errors import count_of
+from ...program.errors import count_of, joined
 from ...program.operator import BlobVersion
 from ..journal import Statement, Writing
 from .flow import sent
@@ -78,10 +78,10 @@ class VersionsView(Answer, frozen=True):
                 one.blob,
                 one.writer or "outside",
                 _now(one),
-                ", ".join(one.readers) or nobody,
-                ", ".join(dict.fromkeys(one.gradient_readers)) or nobody,
-                ", ".join(dict.fromkeys(one.needed_by)) or nobody,
-                ", ".join(one.gradients) or "none yet",
+                joined(one.readers) or nobody,
+                joined(dict.fromkeys(one.gradient_readers)) or nobody,
+                joined(dict.fromkeys(one.needed_by)) or nobody,
+                joined(one.gradients) or "none yet",
             )
             for one in self.versions
         ]

@@ -19,7 +19,7 @@ from ...program.events import Failed, Ran, Skipped
 from ..journal import Statement, Writing
 from ..steering import CursorError
 from .flow import Sent, applied, gives, gradient_of, meant, sent
-from .forms import Answer, Block, Bullets, Grid, Paragraph
+from .forms import Answer, Block, Bullets, Grid, Paragraph, first_of, first_texts
 from .net_view import NetView, name_of
 
 Status = Literal["none", "not yet", "stopped", "has one"]
@@ -30,6 +30,9 @@ Reason = Literal[
 """What cuts a way: StopGradient; an operator that is constant for gradients; a rule that gives this input none; a blob
 that leads to no y; an output that nobody reads before it is gone; a leading operator that was skipped; an operator
 that the pass went by for another reason."""
+
+SHOWN = 40
+"""Gradients, and ways that are cut, that a text or a table shows."""
 
 OF_THE_PASS = "it belongs to the backward pass, which is not differentiated itself."
 
@@ -95,7 +98,8 @@ class WhyNoneView(Answer, frozen=True):
         if self.status == "none":
             proven = f"{self.blob} has no gradient; not computed, which is not zero. Every way from it to a y is cut:"
             yield Paragraph(proven, is_title=True)
-            yield Bullets([*(cut.text for cut in self.cuts), *(f"Way out: {way}" for way in self.ways_out)])
+            cut = first_texts([one.text for one in self.cuts], SHOWN)
+            yield Bullets([*cut, *(f"Way out: {way}" for way in self.ways_out)])
             return
         if self.status == "stopped":
             yield Paragraph(f"{self.blob} has no gradient, because the pass stopped before it came there.", True)
@@ -111,7 +115,7 @@ class WhyNoneView(Answer, frozen=True):
             yield Paragraph(f"{self.blob} has a gradient: {last.gradient}.", is_title=True)
         if last is None:
             return
-        rows = [(one.gradient, one.origin, str(one.at)) for one in self.gradients]
+        rows = first_of(self.gradients, SHOWN, lambda one: (one.gradient, one.origin, str(one.at)))
         yield Grid("Where it comes from", ("gradient", "from", "event"), rows)
         if self.reason:
             yield Paragraph(self.reason)

@@ -12,7 +12,7 @@ import msgspec
 from ...program import Operator
 from ...program.code_line import CodeLine
 from ...program.control_flow import nested_nets
-from ...program.errors import repr_of
+from ...program.errors import joined, repr_of
 from ...program.operator import BlobVersion
 from ..document import Role
 
@@ -205,7 +205,7 @@ class Reading(NamedTuple):
     @property
     def text(self) -> str:
         """``a@0 = Tanh(h@0)``; of a gradient that passes ``x@0 := y_grad@0``."""
-        inputs, outputs = _listed(self.inputs), _listed(self.outputs)
+        inputs, outputs = joined(self.inputs), joined(self.outputs)
         if self.role == "passed":
             return f"{outputs} := {inputs}"
         if not self.op.args:
@@ -215,16 +215,6 @@ class Reading(NamedTuple):
             args += [f"{name}={_literal(value)}" for name, value in arguments(self.op).items() if name not in BINDINGS]
             call = f"{self.op.type}({', '.join([*([inputs] if inputs else []), *args])})"
         return f"{outputs} = {call}" if outputs else call
-
-
-MOST_LISTED, FEW_LISTED = 200, 20
-"""Blobs of an operator that its text names; of more it names the first few."""
-
-
-def _listed(blobs: Sequence[Writing | BlobVersion]) -> str:
-    if len(blobs) <= MOST_LISTED:
-        return ", ".join(map(str, blobs))
-    return f"{', '.join(map(str, blobs[:FEW_LISTED]))}, … {len(blobs) - FEW_LISTED} more"
 
 
 def _literal(value: Any) -> str:

@@ -9,11 +9,11 @@ from collections.abc import Collection, Container, Iterable, Sequence
 from typing import NamedTuple
 
 from ...program.control_flow import RUNNING_SUM, nested_nets, scopes_of, take_apart
-from ...program.errors import code, count_of
+from ...program.errors import a_few, code, count_of
 from ...program.events import Completed, EnteredSubnet, LeftSubnet
 from ..journal import Reading, Recording, Run
 from . import sentences as say
-from .narration import Named, coded, shortened
+from .narration import Named, coded
 from .sentences import Sentences
 from .values import DocumentValues
 
@@ -65,7 +65,7 @@ def bindings(line: Reading, among: Container[str] | None = None) -> str:
     if not pairs:
         return "no blob stands for one around it"
     first, *rest = pairs
-    return shortened([first.replace(" for ", " stands for ", 1), *rest])
+    return a_few([first.replace(" for ", " stands for ", 1), *rest])
 
 
 def _do(line: Reading, runner: Reading, starts: Sequence[Reading]) -> Sentences:
@@ -116,7 +116,7 @@ def _results(runner: Reading) -> str:
 
 
 def _few(names: Iterable[object]) -> str:
-    return shortened(list(map(code, names)))
+    return a_few(list(map(code, names)))
 
 
 def _is_zeros(line: Reading) -> bool:
@@ -204,7 +204,7 @@ def _out_of_do(passage: Passage) -> Sentences:
     around = {written.name: str(written) for written in line.outputs}
     results = [code(around[blob]) for blob in do.outputs if do.inner[blob] in passage.names]
     sentences: Sentences = [(say.DO_ENDS_BACK if run.is_backward else say.DO_ENDS, run.net.name)]
-    sentences += [(say.GO_OUT, shortened(results), "goes" if len(results) == 1 else "go")] if results else []
+    sentences += [(say.GO_OUT, a_few(results), "goes" if len(results) == 1 else "go")] if results else []
     if run.is_backward:
         return [*sentences, (say.WORKSPACE_USED_UP, scope)]
     if passage.recording.saved:

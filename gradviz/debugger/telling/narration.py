@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from ...operators import lookup
 from ...program import GradientSlice, GradvizError
 from ...program.control_flow import nested_nets
-from ...program.errors import code, count_of, listed
+from ...program.errors import a_few, code, count_of, listed
 from ...program.events import (
     Accumulated,
     ChangedByHand,
@@ -34,9 +34,6 @@ from ..journal import UNDEFINED, NetText, Reading, Recording, Statement, Writing
 from ..statistics import WORKSPACES
 from . import sentences as say
 from .sentences import Sentence, Sentences
-
-MOST_NAMED = 4
-"""Blobs that are named before the rest is counted."""
 
 Named = Writing | BlobVersion
 """What a writing is called."""
@@ -235,7 +232,7 @@ def generator_added(event: GeneratorAdded, gradient: Named, readers: Sequence[st
     blob = f"{event.blob}@{event.version}"
     if len(readers) == 1 and event.count == 1:
         return [(say.ONLY_GRADIENT, gradient, blob, readers[0])]
-    return [(say.ONE_OF_GRADIENTS, gradient, event.count, blob, shortened(readers))]
+    return [(say.ONE_OF_GRADIENTS, gradient, event.count, blob, a_few(readers))]
 
 
 def arrived(event: GeneratorAdded, gradient: Named, owner: Reading | None, *, has_heap: bool) -> Sentences:
@@ -263,7 +260,7 @@ def accumulated(
     count = len(event.contributions)
     all_of = "both" if count == 2 else f"all {count}"
     blob = f"{event.blob}@{event.version}"
-    sentences: Sentences = [(say.ALL_ARE_IN, blob, shortened(readers), line.name, all_of)]
+    sentences: Sentences = [(say.ALL_ARE_IN, blob, a_few(readers), line.name, all_of)]
     if isinstance(event.gradient, GradientSlice):
         sentences.append((say.ARE_SPARSE, coded(one.outputs[0] for one in new)))
     else:
@@ -280,7 +277,7 @@ def added(event: Accumulated, new: Sequence[Reading], readers: Sequence[str]) ->
     """A gradient that was added to what was there when it arrived."""
     times = {reader: readers.count(reader) for reader in readers} if len(set(readers)) < len(readers) else {}
     whose = [f"{one} ({times[one]} times)" if times.get(one, 1) > 1 else one for one in dict.fromkeys(readers)]
-    arrive: Sentence = (say.AS_THEY_ARRIVE, f"{event.blob}@{event.version}", shortened(whose))
+    arrive: Sentence = (say.AS_THEY_ARRIVE, f"{event.blob}@{event.version}", a_few(whose))
     if len(parts_of(event.gradient)) == 2:
         return [arrive, (say.BOTH_SPARSE, coded(one.outputs[0] for one in new))]
     by_now: Sentence = (say.SUM_BY_NOW, event.so_far) if event.so_far and event.so_far > 2 else (say.STOP,)
@@ -303,7 +300,7 @@ def changed(event: ChangedByHand, stale: Sequence[Statement]) -> Sentences:
     """`stale`: the operators that have computed from the version before."""
     before = BlobVersion(event.blob, event.version - 1)
     blobs = [writing for one in stale for writing in one.outputs]
-    computed: Sentence = (say.STALE, shortened(list(map(code, blobs)))) if blobs else (say.NOT_STALE,)
+    computed: Sentence = (say.STALE, a_few(list(map(code, blobs)))) if blobs else (say.NOT_STALE,)
     return [(say.BY_HAND, before.name, f"{event.blob}@{event.version}", before), computed]
 
 
@@ -366,7 +363,7 @@ def ran_before(line: Reading, outputs: Sequence[tuple[str, str]]) -> Sentences:
 
 
 def _shapes(outputs: Sequence[tuple[str, str]]) -> str:
-    return shortened([f"{code(blob)} is {shape}" for blob, shape in outputs])
+    return a_few([f"{code(blob)} is {shape}" for blob, shape in outputs])
 
 
 def running(line: Reading) -> str:
@@ -377,13 +374,6 @@ def running(line: Reading) -> str:
     if line.role == "forward":
         return line.name_and_line
     return f"The gradient of {line.op.type}{'' if line.of is None else f' #{line.of}'}"
-
-
-def shortened(parts: Sequence[str]) -> str:
-    """The first few of `parts`, and how many more there are."""
-    if len(parts) <= MOST_NAMED + 1:
-        return listed(parts)
-    return listed([*parts[:MOST_NAMED], f"{len(parts) - MOST_NAMED} more"])
 
 
 def coded(names: Iterable[object]) -> str:

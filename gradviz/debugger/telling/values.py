@@ -47,6 +47,10 @@ class DocumentValues:
         number = self.number(frame, key)
         return None if number is None else self.arrays[number]
 
+    def together(self, keys: Sequence[Key]) -> list[Value | None]:
+        """The statistics of versions around all nested nets; None: not computed."""
+        return [self.of(None, key) for key in keys]
+
     def each(self, runs: Indices, which: Indices, keys: Sequence[Key]) -> Sequence[RecordedValue | None]:
         """Versions in runs of nested nets, or `NOWHERE`, one after the other; None: not computed.
 
@@ -137,6 +141,16 @@ class MeasuredValues(DocumentValues):
         if entry is None:
             entry = self._measured[id(array), is_short] = array, measure(array, is_short=is_short)
         return entry[1]
+
+    def together(self, keys: Sequence[Key]) -> list[Value | None]:
+        """The same, of which those in memory are measured at once."""
+        if self._recording.store is None:
+            found = (self._recording.values.get(key) for key in keys)
+            arrays = {id(one): one for one in found if one is not None and not isinstance(one, ScopeStack)}
+            new = {number: one for number, one in arrays.items() if (number, False) not in self._measured}
+            for number, value in zip(new, all_statistics(new.values()), strict=True):
+                self._measured[number, False] = new[number], value
+        return super().together(keys)
 
 
 def measure(entry: Array | ScopeStack, *, is_short: bool) -> Value:

@@ -149,3 +149,48 @@ def test_numbers_that_json_does_not_have_are_words():
     data = debug(net, ["loss"], workspace=ws).provenance("loss").to_dict()
     assert data["chain"][0]["norm"] == "nan"
     json.dumps(data, allow_nan=False)
+
+
+@pytest.fixture(scope="module")
+def read_by_many():
+    """x is read by 1 000 operators, whose results are added; in one of its two elements it is NaN."""
+    net = Net()
+    for number in range(1_000):
+        net.Tanh("x", f"y{number}")
+    net.Sum([f"y{number}" for number in range(1_000)], "y")
+    ws = Workspace()
+    ws.feed("x", np.array([1.0, np.nan]))
+    session = debug(net, ["y"], workspace=ws)
+    session.finish()
+    return session
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda session: session.ledger("x"),
+        lambda session: session.paths("x"),
+        lambda session: session.why_none("x"),
+        lambda session: session.versions("x"),
+        lambda session: session.state(),
+        lambda session: session.provenance("x_grad"),
+        lambda session: session.provenance("y"),
+        lambda session: session.provenance("x_grad", "explosion"),
+        lambda session: session.diff(0, len(session)),
+    ],
+)
+def test_what_thousands_have_part_in_is_shown_in_a_few_lines(ask, read_by_many):
+    answer = ask(read_by_many)
+    lines = str(answer).splitlines()
+    assert len(lines) < 250
+    assert max(map(len, lines)) < 1_000
+    assert len(answer._repr_html_()) < 40_000
+    json.dumps(answer.to_dict())
+
+
+def test_all_that_had_part_in_it_is_in_the_data(read_by_many):
+    born = read_by_many.provenance("y")
+    assert len(born.beside) == 999
+    assert "y1@0, y2@0, y3@0, y4@0 and 995 more had it too" in str(born)
+    assert len(read_by_many.why_none("x").gradients) == 1_001
+    assert "and 961 more" in str(read_by_many.why_none("x"))
