@@ -136,7 +136,7 @@ def label(names: Sequence[str]) -> list[str]:
     if len(names) == 1:
         whole, comma, part = names[0].partition(", ") if names[0].startswith("gradient of ") else (names[0], "", "")
         return [fit(line, MAX_LABEL) for line in ([f"{whole},", part] if comma else [whole])]
-    parts = {name: name.rpartition(", ") for name in names if name.endswith((" part", " parts"))}
+    parts = {name: name.rpartition(", ") for name in names if ", " in name and "part" in name.rpartition(", ")[2]}
     if len({whole for whole, _, _ in parts.values()}) == 1:
         names = [f"{'and ' if at else ''}{parts[name][2]}" if name in parts else name for at, name in enumerate(names)]
     counts = Counter(names).items()

@@ -162,12 +162,12 @@ MOST_JOINED, FEW_JOINED = 200, 20
 """Blobs or operators that a line names; of more it names the first few."""
 
 
-def joined(parts: Iterable[object]) -> str:
+def joined(parts: Iterable[object], by: str = ", ") -> str:
     """``a, b, c``; of very many the first few, and how many more there are."""
     texts = list(map(str, parts))
-    if len(texts) <= MOST_JOINED:
-        return ", ".join(texts)
-    return f"{', '.join(texts[:FEW_JOINED])}, … {len(texts) - FEW_JOINED} more"
+    if len(texts) > MOST_JOINED:
+        texts[FEW_JOINED:] = [f"… {len(texts) - FEW_JOINED} more"]
+    return by.join(texts)
 
 
 def count_of(count: int, noun: str) -> str:

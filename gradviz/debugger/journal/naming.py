@@ -35,5 +35,6 @@ def part_words(blob: str, number: int, count: int | None) -> str:
         number: of this one, from 0.
         count: how many there are; None: more may come.
     """
-    ordinal = ORDINALS[number] if number < len(ORDINALS) else f"number {number + 1}"
-    return f"gradient of {blob}, {ordinal}{' part' if count is None else f' of {count} parts'}"
+    if number >= len(ORDINALS):
+        return f"gradient of {blob}, part {number + 1}{'' if count is None else f' of {count}'}"
+    return f"gradient of {blob}, {ORDINALS[number]}{' part' if count is None else f' of {count} parts'}"

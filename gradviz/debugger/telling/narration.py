@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from ...operators import lookup
 from ...program import GradientSlice, GradvizError
 from ...program.control_flow import nested_nets
-from ...program.errors import a_few, code, count_of, listed
+from ...program.errors import a_few, code, count_of, joined, listed
 from ...program.events import (
     Accumulated,
     ChangedByHand,
@@ -286,7 +286,7 @@ def added(event: Accumulated, new: Sequence[Reading], readers: Sequence[str]) ->
 
 def _sum(new: Sequence[Reading]) -> tuple[object, str]:
     """The last of `new` as what it writes, and the terms that it adds."""
-    return new[-1].outputs[0], " + ".join(map(str, new[-1].inputs))
+    return new[-1].outputs[0], joined(new[-1].inputs, " + ")
 
 
 def hooked(event: HookRan, new: Sequence[Reading]) -> Sentences:

@@ -41,6 +41,15 @@ def long() -> Built:
     return net, [x], workspace({"x": np.linspace(-1, 1, 4, dtype=np.float32)})
 
 
+def many() -> Built:
+    """x is read by 300 operators, whose results are added."""
+    net = gradviz.Net("many")
+    for number in range(300):
+        net.Tanh("x", f"y{number}")
+    net.Sum([f"y{number}" for number in range(300)], "y")
+    return net, ["y"], workspace({"x": np.linspace(-1, 1, 4)})
+
+
 def part(view: View, name: str) -> Locator:
     """The forward or the backward lines; they scroll."""
     return view.program.get_by_role("tree", name=name, exact=True)
@@ -149,3 +158,15 @@ def test_plus_and_minus_unfold_a_line_and_the_focus_stays(host: Host) -> None:
     row.locator(".gv-fold").click()
     expect(inner.first).to_be_visible()
     view.expect_at(0)
+
+
+def test_of_hundreds_of_blobs_the_first_are_named_and_the_others_counted(host: Host) -> None:
+    view = host.show(many)
+    view.run_to("Accumulated")
+    expect(view.narration).to_contain_text("… 280 more")
+    row = view.program.locator(".gv-line", has_text="x_grad@1 = Sum(")
+    expect(row).to_contain_text("_x_grad_autosplit_18@0, and 280 more)")
+    assert box(row)[3] < 400
+    view.inspector.get_by_role("tab", name="Value").click()
+    expect(view.inspector.locator(".gv-chips")).to_contain_text(re.compile(r"28\d more"))
+    assert view.inspector.locator(".gv-chips button").count() <= 21

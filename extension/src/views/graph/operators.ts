@@ -7,8 +7,9 @@ import { addTo, numberOf, subnetOf } from "../../model/recording/lookup";
 import { isOver } from "../../model/recording/values";
 import type { Line, Scalar, Trace, Value } from "../../model/schema";
 import { normText, NOT_COMPUTED, NOT_YET_IN_SHORT } from "../elements/numbers";
-import { button, element, version, type Child } from "../elements/dom";
+import { button, element, type Child } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
+import { versions } from "../elements/versions";
 import { createWindowed } from "../elements/windowed";
 
 /** Heights of a row, and the width from which on it is one line; pixels, as the style sheet has them. */
@@ -118,7 +119,7 @@ export function createOperators(trace: Trace, navigation: Navigation) {
     const { line } = entry;
     const lead = button(() => navigation.select(line.id), { "data-operator": line.id, title: "Show it in the program and the inspector" }, line.type);
     const [gradients, norm, since, ran] = [cell(), cell(), cell(), cell()];
-    const cells = [cell(entry.name), cell(lead), cell(...listed(line.inputs)), cell(...listed(line.outputs)), gradients, norm, since, ran];
+    const cells = [cell(entry.name), cell(lead), cell(listed(line.inputs)), cell(listed(line.outputs)), gradients, norm, since, ran];
     const row = {
       element: element("div", { class: "gv-record", role: "row" }, ...cells),
       update() {
@@ -220,6 +221,4 @@ function say(cell: HTMLElement, text: string): void {
   cell.title = text;
 }
 
-function listed(blobs: string[]): Child[] {
-  return [element("code", {}, ...blobs.flatMap((blob, index) => [...(index === 0 ? [] : [", "]), ...version(blob)]))];
-}
+const listed = (blobs: string[]): HTMLElement => element("code", {}, ...versions(blobs));

@@ -8,14 +8,18 @@ import type { Line, Scalar, Trace, Value } from "../../model/schema";
 import { count, counted, describe, histogram, NOT_COMPUTED, NOT_YET, note, picture, quantity } from "../elements/numbers";
 import { createChoice } from "../elements/controls";
 import { element, leave, linkButton, quiet, turnButton, version, type Child } from "../elements/dom";
+import { few, left } from "../elements/versions";
 import { answerCard, asked, shownReply, type Asking } from "./questions";
 import { currentEvent, isRefused, isStale } from "../../model/recording/cursor";
 import { forwardOf, lengthOf } from "../../model/recording/lookup";
 
 /** The blobs to choose from; `choose` gets the one that is clicked. */
 export function blobChoice(blobs: readonly string[], chosen: string, choose: (blob: string) => void): HTMLElement {
-  const choice = createChoice("gv-chips", "Blobs in focus", blobs, (blob) => ({ content: version(blob) }), choose);
+  const shown = few(blobs);
+  const named = shown.includes(chosen) ? shown : [...shown, chosen];
+  const choice = createChoice("gv-chips", "Blobs in focus", named, (blob) => ({ content: version(blob) }), choose);
   choice.show(chosen);
+  if (left(blobs) > 0) choice.element.append(note(`${count(left(blobs))} more`));
   return choice.element;
 }
 

@@ -5,8 +5,8 @@ import { breakpointsAt } from "../../model/filters/marks";
 import { faultAt, formAt, hasRun, isStale, lineState, STATES } from "../../model/recording/cursor";
 import { isObstacle, reason, subnetsById } from "../../model/recording/lookup";
 import type { BreakpointEntry, Line, Subnet, Trace } from "../../model/schema";
-import { element, version, type Child } from "../elements/dom";
-import { count } from "../elements/numbers";
+import { element, type Child } from "../elements/dom";
+import { few, versions } from "../elements/versions";
 
 export type Part = "forward" | "backward";
 
@@ -88,7 +88,7 @@ function indent(target: HTMLElement, depth: number): void {
 
 /** About how many characters the text of a line has. */
 export function lengthOf({ inputs, outputs, type, args }: Line): number {
-  const names = [...inputs, ...outputs].reduce((sum, name) => sum + name.length + 2, 0);
+  const names = [...few(inputs), ...few(outputs)].reduce((sum, name) => sum + name.length + 2, 0);
   return names + type.length + 3 + Object.keys(args).reduce((sum, name) => sum + name.length + 6, 0);
 }
 
@@ -135,21 +135,16 @@ export function markRow({ line, element: row }: Row, breakpoints: readonly Break
 function sentence(line: Line, form: number): Child[] {
   const { inputs, outputs } = line.history[form] ?? line;
   if (line.kind === "passed") {
-    return [...listed(outputs, "∂"), " := ", ...listed(inputs), element("span", { class: "gv-note" }, " passed through")];
+    return [...versions(outputs, "∂"), " := ", ...versions(inputs), element("span", { class: "gv-note" }, " passed through")];
   }
   if (line.kind === "stretch") {
     const last = line.role === "forward" ? ` to #${Number(/\d+$/.exec(line.id)?.[0]) + line.many - 1}` : "";
     return ["⋯ ", element("span", { class: "gv-operator" }, line.type), element("span", { class: "gv-note" }, last)];
   }
-  const more = line.left_out > 0 ? [element("span", { class: "gv-note" }, `, and ${count(line.left_out)} more`)] : [];
-  const call = [element("span", { class: "gv-operator" }, line.type), "(", ...listed(inputs), ...more, ...settings(line, inputs), ")"];
+  const call = [element("span", { class: "gv-operator" }, line.type), "(", ...versions(inputs, "", line.left_out), ...settings(line, inputs), ")"];
   const device = line.device !== null && line.device !== "cpu" ? [element("span", { class: "gv-note" }, ` ${line.device}`)] : [];
   const role = line.role === "duplicate" ? [element("span", { class: "gv-note" }, " for a second output")] : [];
-  return [...listed(outputs), outputs.length > 0 ? " = " : "", ...call, ...device, ...role];
-}
-
-function listed(names: string[], before = ""): Child[] {
-  return names.flatMap((name, index) => [index === 0 ? before : `, ${before}`, ...version(name)]);
+  return [...versions(outputs), outputs.length > 0 ? " = " : "", ...call, ...device, ...role];
 }
 
 /** The arguments behind the inputs, ", scale=2"; long ones are cut, the tool tip has them whole. Nested nets stand below. */
