@@ -11,6 +11,7 @@ from .inference import described, elementwise, misfit, need_floats, result_dtype
 from .loss import FLOOR, rows_and_classes, weighed
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, in_single, operator, register_gradient
 from .smooth_activations import logistic
+from .sums import summed
 
 
 def soft_spec(op: Operator, x: ArraySpec, labels: ArraySpec) -> ArraySpec:
@@ -49,7 +50,7 @@ def cross_entropy(op: Operator, x: Array, labels: Array) -> Array:
     """Cross entropy of probabilities with probabilities. x, labels: (n, classes) -> y: (n,)."""
     shape = rows_and_classes(x.shape)
     labels = checked_soft_labels(labels.reshape(shape))
-    return -(labels * np.log(np.maximum(x.reshape(shape), FLOOR))).sum(axis=1)
+    return -summed(labels * np.log(np.maximum(x.reshape(shape), FLOOR)), 1)
 
 
 @gradient_of(
@@ -105,7 +106,7 @@ def likelihood_slope(op: Operator, x: Array, t: Array) -> Array:
 
 def row_means(x: Array) -> Array:
     """Means over the last dimension, 0 over nothing; a scalar is its own mean."""
-    return x.sum(axis=-1) / max(x.shape[-1], 1) if x.shape else x
+    return summed(x, -1) / max(x.shape[-1], 1) if x.shape else x
 
 
 @operator(

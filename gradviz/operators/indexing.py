@@ -15,7 +15,7 @@ from ..program import GradientSlice, Operator, RunError
 from .arguments import bad_argument
 from .gradients import Steps, by, gradient_of, op_gradient
 from .inference import canonical_axis, described, like_forward, misfit, need_integers, slot
-from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, in_single, operator, register_gradient
+from .registry import HALF, Array, Arrays, ArraySpec, Gradients, RuleAnswer, in_single, operator, register_gradient
 
 BATCH_ARGS: dict[str, Any] = {"axis": 1, "match_outer": 0}
 PICKED = "yᵢⱼ = xᵢₖ, k = indicesⱼ; with match_outer k = indicesᵢⱼ"
@@ -56,9 +56,9 @@ def added_rows(indices: Array, values: Array, rows: int) -> Array:
         values: its shape begins with that of `indices`.
     """
     tail = values.shape[indices.ndim :]
-    total = np.zeros((rows, *tail), dtype=values.dtype, like=values)
+    total = np.zeros((rows, *tail), dtype=np.float32 if values.dtype == HALF else values.dtype, like=values)
     np.add.at(total, indices.reshape(-1), values.reshape((indices.size, *tail)))
-    return total
+    return total.astype(values.dtype, copy=False)
 
 
 def need_rows(op: Operator, position: int, spec: ArraySpec) -> None:
