@@ -119,13 +119,14 @@ _sigmoid_cross_entropy = Call("sigmoid_cross_entropy", "SigmoidCrossEntropyWithL
 def softmax_cross_entropy(x: Operand, labels: Operand) -> Variable:
     """Mean of -ln softmax x at the labels. x: (n, classes, ...) with classes along axis 1, labels: integers (n, ...).
 
-    Labels that are floating-point are probabilities, in the shape of x (n, classes).
+    Labels that are floating-point are probabilities, in the shape of x.
     """
     x, args = variable(x), dict[str, Any]()
     labels = variable(labels, x)
     if labels.dtype.kind == "f":
         labels, args["label_prob"] = cast(labels.detach(), x.dtype), 1
     if x.ndim > 2:
+        labels = moveaxis(labels, 1, -1) if labels.shape == x.shape and args else labels
         x, args["axis"] = moveaxis(x, 1, -1), x.ndim - 1
     elif x.ndim == 1:
         args["axis"] = 0
