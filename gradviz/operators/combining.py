@@ -151,7 +151,7 @@ def weighted_sum_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 
 @gradient_of(
     "WeightedSum",
-    "dy, x, w, more... -> dx, more...",
+    "dy, x, w, more... -> dx, dmore...",
     "∂dy = Σᵢ (wᵢ · ∂dxᵢ + ∂dwᵢ · xᵢ); with grad_on_w ∂xᵢ = ∂dwᵢ · dy, ∂wᵢ = Σ dy · ∂dxᵢ",
     infer=weighted_gradient_spec,
     rule=weighted_sum_rule,
