@@ -263,7 +263,7 @@ class Function:
         if len(gxs) != len(self.inputs):
             raise wrong_count(self, f"{len(gxs)} gradients")
         return [
-            None if gx is None or not wanted >> at & 1 else read_only(checked_array(x, gx, self.arrays[at]))
+            None if gx is None or not wanted >> at & 1 else copied(checked_array(x, gx, self.arrays[at]))
             for at, (x, gx) in enumerate(zip(self.inputs, gxs, strict=True))
         ]
 

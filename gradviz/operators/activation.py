@@ -12,7 +12,8 @@ from ..program import Operator
 from .arguments import bad_argument
 from .gradients import Steps, gradient_of, pointwise
 from .inference import as_matrix, canonical_axis, chosen, elementwise, like_forward, misfit, result_dtype
-from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, operator, register_gradient
+from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, in_single, operator, register_gradient
+from .sums import summed
 
 pointwise(
     "Relu",
@@ -48,6 +49,7 @@ def rows(op: Operator, *specs: ArraySpec) -> ArraySpec:
 @operator(
     "Softmax", "x -> y", "yᵢⱼ = exp xᵢⱼ / Σₖ exp xᵢₖ", "dxᵢⱼ = yᵢⱼ (dyᵢⱼ - Σₖ dyᵢₖ yᵢₖ)", infer=rows, args={"axis": 1}
 )
+@in_single
 def softmax(op: Operator, x: Array) -> Array:
     """Each row as probabilities that sum to 1. x: seen as a matrix at `axis`; y has the shape of x.
 
@@ -59,7 +61,7 @@ def softmax(op: Operator, x: Array) -> Array:
     x2 = as_matrix(x, op.args.get("axis", 1))
     y = x2 - x2.max(axis=1, keepdims=True)
     np.exp(y, out=y)
-    y /= y.sum(axis=1, keepdims=True)
+    y /= summed(y, 1, keepdims=True)
     return y.reshape(x.shape)
 
 
@@ -69,10 +71,11 @@ def softmax(op: Operator, x: Array) -> Array:
     "∂yᵢⱼ = ∂dxᵢⱼ (dyᵢⱼ - Σₖ dyᵢₖ yᵢₖ) - dyᵢⱼ Σₖ ∂dxᵢₖ yᵢₖ, ∂dyᵢⱼ = yᵢⱼ (∂dxᵢⱼ - Σₖ ∂dxᵢₖ yᵢₖ)",
     infer=rows,
 )
+@in_single
 def softmax_gradient(op: Operator, y: Array, dy: Array) -> Array:
     axis = op.args.get("axis", 1)
     y2, dy2 = as_matrix(y, axis), as_matrix(dy, axis)
-    return (y2 * (dy2 - (dy2 * y2).sum(axis=1, keepdims=True))).reshape(y.shape)
+    return (y2 * (dy2 - summed(dy2 * y2, 1, keepdims=True))).reshape(y.shape)
 
 
 @register_gradient("SoftmaxGradient")
@@ -88,6 +91,7 @@ def softmax_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 @operator(
     "LogSoftmax", "x -> y", "yᵢⱼ = xᵢⱼ - ln Σₖ exp xᵢₖ", "dxᵢⱼ = dyᵢⱼ - exp yᵢⱼ · Σₖ dyᵢₖ", infer=rows, args={"axis": 1}
 )
+@in_single
 def log_softmax(op: Operator, x: Array) -> Array:
     """Logarithm of Softmax. x: seen as a matrix at `axis`; y has the shape of x.
 
@@ -97,16 +101,17 @@ def log_softmax(op: Operator, x: Array) -> Array:
         return x
     x2 = as_matrix(x, op.args.get("axis", 1))
     shifted = x2 - x2.max(axis=1, keepdims=True)
-    return (shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))).reshape(x.shape)
+    return (shifted - np.log(summed(np.exp(shifted), 1, keepdims=True))).reshape(x.shape)
 
 
 @gradient_of(
     "LogSoftmax", "y, dy -> dx", "∂dyᵢⱼ = ∂dxᵢⱼ - Σₖ ∂dxᵢₖ exp yᵢₖ, ∂yᵢⱼ = -∂dxᵢⱼ exp yᵢⱼ · Σₖ dyᵢₖ", infer=rows
 )
+@in_single
 def log_softmax_gradient(op: Operator, y: Array, dy: Array) -> Array:
     axis = op.args.get("axis", 1)
     y2, dy2 = as_matrix(y, axis), as_matrix(dy, axis)
-    return (dy2 - np.exp(y2) * dy2.sum(axis=1, keepdims=True)).reshape(y.shape)
+    return (dy2 - np.exp(y2) * summed(dy2, 1, keepdims=True)).reshape(y.shape)
 
 
 @register_gradient("LogSoftmaxGradient")
@@ -310,7 +315,7 @@ def prelu_gradient(op: Operator, y: Array, dy: Array, x: Array, slope: Array) ->
     laid = slope_shape(op, x.shape, slope.shape)
     channel = x.ndim - len(laid)
     others = tuple(axis for axis in range(x.ndim) if not laid or axis != channel)
-    dslope = np.where(x > 0, 0, dy * x).sum(axis=others)
+    dslope = summed(np.where(x > 0, 0, dy * x), others)
     return np.where(x > 0, dy, dy * slope.reshape(laid)), dslope.reshape(slope.shape)
 
 

@@ -21,6 +21,7 @@ from .gradients import gradient_name, gradient_of, gradient_operator, only_throu
 from .inference import described, misfit, need_floats, need_shape, result_dtype, slot
 from .normalization import second_formula, through_standardization
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, in_single, operator
+from .sums import summed
 
 BATCH_ARGS: dict[str, Any] = {"is_test": 0, "epsilon": 1e-5, "momentum": 0.9, "order": "NCHW", "num_batches": 1}
 
@@ -138,7 +139,7 @@ def spatial_bn_gradient(op: Operator, x: Array, scale: Array, dy: Array, mean: A
     x_hat = (x - by_channel(op, mean, x.ndim)) * by_channel(op, inv_std, x.ndim)
     g, column = dy * by_channel(op, scale, x.ndim), by_channel(op, inv_std, x.ndim)
     dx = g * column if testing or not x.size else through_standardization(g, x_hat, 1 / column, axes)
-    return dx, (dy * x_hat).sum(axis=axes), dy.sum(axis=axes)
+    return dx, summed(dy * x_hat, axes), summed(dy, axes)
 
 
 STATISTICS = "x̂ = r (x - m), r = 1 / √(v + epsilon), m = sums / n, v = sumsq / n - m²"
@@ -178,7 +179,7 @@ def spatial_bn_sums_gradient(op: Operator, x: Array, scale: Array, dy: Array, *s
     """
     axes = batch_axes(op, x.ndim)
     count, mean, r, x_hat = standardized(op, x, *sums)
-    dscale, dbias = (dy * x_hat).sum(axis=axes), dy.sum(axis=axes)
+    dscale, dbias = summed(dy * x_hat, axes), summed(dy, axes)
     of_var = -r * r * scale * dscale / 2
     dsums = -(r * scale * dbias + 2 * mean * of_var) / count
     return dy * by_channel(op, scale * r, x.ndim), dscale, dbias, dsums, of_var / count
@@ -202,7 +203,7 @@ def spatial_bn_sums_gradient_gradient(
     axes = batch_axes(op, x.ndim)
     count, mean, r, x_hat = standardized(op, x, sums, sumsq)
     g_dscale, g_dbias, g_dsums, g_dsumsq = arrived
-    dscale, dbias, both = ((dy * x_hat).sum(axis=axes), dy.sum(axis=axes), (dy * g_dx).sum(axis=axes))
+    dscale, dbias, both = (summed(dy * x_hat, axes), summed(dy, axes), summed(dy * g_dx, axes))
     h, k = r * g_dsums / count, r * r * (g_dsumsq / 2 - mean * g_dsums) / count
     a, b = g_dbias - scale * h, g_dscale - scale * k
     g_r = scale * both + (b - 2 * scale * k) * dscale / r - scale * h * dbias / r

@@ -13,6 +13,7 @@ from .arguments import bad_argument
 from .gradients import Steps, gradient_of, op_gradient, shape_source
 from .inference import AS_FLOAT, like_forward, misfit, need_floats, result_dtype
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .sums import summed
 
 ARGS: dict[str, Any] = {"broadcast": 0, "axis": -1, "axis_str": "", "order": "NCHW"}
 
@@ -86,7 +87,7 @@ def sum_to(gradient: Array, shape: tuple[int, ...]) -> Array:
         return gradient
     lead = gradient.ndim - len(shape)
     stretched = [lead + axis for axis, size in enumerate(shape) if size == 1]
-    return gradient.sum(axis=(*range(lead), *stretched)).reshape(shape)
+    return summed(gradient, (*range(lead), *stretched)).reshape(shape)
 
 
 def unlaid(op: Operator, gradient: Array, x: Array, y: Array) -> Array:

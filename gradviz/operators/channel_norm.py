@@ -14,6 +14,7 @@ from .gradients import gradient_of, only_through_first, op_gradient
 from .inference import described, elementwise, like_forward, misfit, need_floats, need_shape, result_dtype, slot
 from .normalization import second_formula, through_standardization
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, in_single, operator
+from .sums import summed
 
 CHANNEL_FIRST = "dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - avg(g) - x̂ avg(g x̂)) inv_std"
 CHANNEL_SECOND = second_formula("r = inv_std, x̂ = r (x - mean)")
@@ -58,9 +59,9 @@ def need_channels(op: Operator, x: ArraySpec, *vectors: ArraySpec) -> int:
 def moments(op: Operator, x: Array, axes: tuple[int, ...]) -> tuple[Array, Array]:
     """Mean and variance of x over `axes`."""
     count = max(prod(x.shape[axis] for axis in axes), 1)
-    mean = x.sum(axis=axes) / count
+    mean = summed(x, axes) / count
     centred = x - by_channel(op, mean, x.ndim)
-    return mean, (centred * centred).sum(axis=axes) / count
+    return mean, summed(centred * centred, axes) / count
 
 
 def affine(op: Operator, x: Array, mean: Array, inv_std: Array, scale: Array, bias: Array) -> Array:
@@ -114,7 +115,7 @@ def instance_norm_gradient(op: Operator, x: Array, scale: Array, bias: Array, dy
     x_hat, g = (x - by_channel(op, mean, x.ndim)) * column, dy * by_channel(op, scale, x.ndim)
     dx = through_standardization(g, x_hat, 1 / column, spatial_axes(op, x.ndim)) if x.size else g
     axes = batch_axes(op, x.ndim)
-    return dx, (dy * x_hat).sum(axis=axes), dy.sum(axis=axes)
+    return dx, summed(dy * x_hat, axes), summed(dy, axes)
 
 
 def lrn_spec(op: Operator, x: ArraySpec, *more: ArraySpec) -> Specs:
@@ -211,9 +212,9 @@ def group_norm(op: Operator, x: Array, scale: Array, bias: Array) -> Arrays:
     """
     groups = grouped(op, x)
     count = max(groups.shape[2], 1)
-    mean = groups.sum(axis=2, keepdims=True) / count
+    mean = summed(groups, 2, keepdims=True) / count
     centred = groups - mean
-    inv_std = 1 / np.sqrt((centred * centred).sum(axis=2, keepdims=True) / count + op.args.get("epsilon", 1e-5))
+    inv_std = 1 / np.sqrt(summed(centred * centred, 2, keepdims=True) / count + op.args.get("epsilon", 1e-5))
     y = ungrouped(op, centred * inv_std, x) * by_channel(op, scale, x.ndim) + by_channel(op, bias, x.ndim)
     return (y, mean.reshape(mean.shape[:2]), inv_std.reshape(mean.shape[:2]))[: len(op.outputs)]
 
@@ -240,4 +241,4 @@ def group_norm_gradient(
     column = inv_std.reshape((*inv_std.shape, 1))
     x_hat, g = (grouped(op, x) - mean.reshape(column.shape)) * column, grouped(op, dy * by_channel(op, scale, x.ndim))
     dx, axes = through_standardization(g, x_hat, 1 / column, 2) if x.size else g, batch_axes(op, x.ndim)
-    return ungrouped(op, dx, x), (dy * ungrouped(op, x_hat, x)).sum(axis=axes), dy.sum(axis=axes)
+    return ungrouped(op, dx, x), summed(dy * ungrouped(op, x_hat, x), axes), summed(dy, axes)

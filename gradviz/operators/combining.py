@@ -31,6 +31,7 @@ from .registry import (
     operator,
     register_gradient,
 )
+from .sums import summed
 
 SHARED = "where xᵢ = y, shared evenly between those that are; else 0"
 
@@ -88,6 +89,7 @@ def extreme_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 
 
 @operator("Mean", "x, xs... -> y", "y = Σᵢ xᵢ / n", "dxᵢ = dy / n", infer=elementwise)
+@in_single
 def mean(op: Operator, *xs: Array) -> Array:
     """Mean of each element of n arrays of one shape."""
     return reduce(add, xs) / len(xs)
@@ -149,7 +151,7 @@ def weighted_sum_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 
 @gradient_of(
     "WeightedSum",
-    "dy, x, w, more... -> dx, more...",
+    "dy, x, w, more... -> dx, dmore...",
     "∂dy = Σᵢ (wᵢ · ∂dxᵢ + ∂dwᵢ · xᵢ); with grad_on_w ∂xᵢ = ∂dwᵢ · dy, ∂wᵢ = Σ dy · ∂dxᵢ",
     infer=weighted_gradient_spec,
     rule=weighted_sum_rule,
@@ -161,7 +163,7 @@ def weighted_sum_gradient(op: Operator, dy: Array, *arrays: Array) -> Arrays:
     d_arrays = [dy * w.reshape(()) for _, w in pairs]
     if not op.args.get("grad_on_w", 0):
         return tuple(d_arrays)
-    return (*d_arrays, *((dy * x).sum().reshape(w.shape) for x, w in pairs))
+    return (*d_arrays, *(summed(dy * x).reshape(w.shape) for x, w in pairs))
 
 
 @register_gradient("WeightedSumGradient")
@@ -221,7 +223,7 @@ def tail_sum_spec(op: Operator, x: ArraySpec) -> ArraySpec:
 @operator("ReduceTailSum", "x -> y", "yᵢ = Σ xᵢ", "dxᵢ = dyᵢ, for each element", infer=tail_sum_spec)
 def reduce_tail_sum(op: Operator, x: Array) -> Array:
     """Sum of each row of x, (n, ...), seen as a matrix: (n,)."""
-    return as_matrix(x).sum(axis=1) if x.ndim > 1 else x
+    return summed(as_matrix(x), 1) if x.ndim > 1 else x
 
 
 @register_gradient("ReduceTailSum")
@@ -261,7 +263,7 @@ def elementwise_linear(op: Operator, x: Array, a: Array, b: Array) -> Array:
 def elementwise_linear_gradient(op: Operator, dy: Array, x: Array, a: Array) -> tuple[Array, Array, Array]:
     axis = op.args.get("axis", 1)
     dy2, x2 = as_matrix(dy, axis), as_matrix(x, axis)
-    return (dy2 * a).reshape(x.shape), (dy2 * x2).sum(axis=0), dy2.sum(axis=0)
+    return (dy2 * a).reshape(x.shape), summed(dy2 * x2, 0), summed(dy2, 0)
 
 
 @register_gradient("ElementwiseLinearGradient")

@@ -11,6 +11,7 @@ from .inference import described, elementwise, misfit, need_floats, result_dtype
 from .loss import FLOOR, rows_and_classes, weighed
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, in_single, operator, register_gradient
 from .smooth_activations import logistic
+from .sums import summed
 
 
 def soft_spec(op: Operator, x: ArraySpec, labels: ArraySpec) -> ArraySpec:
@@ -49,7 +50,7 @@ def cross_entropy(op: Operator, x: Array, labels: Array) -> Array:
     """Cross entropy of probabilities with probabilities. x, labels: (n, classes) -> y: (n,)."""
     shape = rows_and_classes(x.shape)
     labels = checked_soft_labels(labels.reshape(shape))
-    return -(labels * np.log(np.maximum(x.reshape(shape), FLOOR))).sum(axis=1)
+    return -summed(labels * np.log(np.maximum(x.reshape(shape), FLOOR)), 1)
 
 
 @gradient_of(
@@ -67,12 +68,13 @@ def cross_entropy_gradient(op: Operator, x: Array, labels: Array, dy: Array) -> 
 
 @register_gradient("CrossEntropyGradient")
 def cross_entropy_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    """dx is dy times a slope, -labels / x; CrossEntropyGradient with that in place of labels is how it bends."""
+    """dx is dy times a slope, -labels / x, which bends by -1 / x: the slope of labels of 1."""
     do, (x, labels, dy) = Steps(op), op.inputs
     one = do.fill(dy, 1.0)
     slope = do(op.type, x, labels, one)
     g_slope, g_dy = do.of_factors(g_output[0], slope, dy)
-    return do.answer(do(op.type, x, do("Mul", g_slope, slope), one), None, g_dy)
+    bend = do("Mul", slope, do(op.type, x, do.fill(x, 1.0), one))
+    return do.answer(do("Mul", g_slope, bend), None, g_dy)
 
 
 def log_sigmoid(x: Array) -> Array:
@@ -105,7 +107,7 @@ def likelihood_slope(op: Operator, x: Array, t: Array) -> Array:
 
 def row_means(x: Array) -> Array:
     """Means over the last dimension, 0 over nothing; a scalar is its own mean."""
-    return x.sum(axis=-1) / max(x.shape[-1], 1) if x.shape else x
+    return summed(x, -1) / max(x.shape[-1], 1) if x.shape else x
 
 
 @operator(
@@ -161,7 +163,7 @@ def per_element(dy: Array, x: Array) -> Array:
 @register_gradient("SigmoidCrossEntropyWithLogitsGradient")
 @register_gradient("WeightedSigmoidCrossEntropyWithLogitsGradient")
 def logits_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    """The slope bends by σ' = σ(x) σ(-x): it is that of the weighted type for targets of 0, with σ(-x) as weights."""
+    """The slope bends by σ' = σ(x) σ(-x); what it brings with σ(x) alone is dx for targets of 0."""
     do, (dy, x, targets, *weights), g_dx = Steps(op), op.inputs, g_output[0]
     slope = do(op.type, do.fill(dy, 1.0), x, targets, *weights, **op.args)
     _, g_dy = do.of_factors(g_dx, slope, dy)
@@ -172,8 +174,8 @@ def logits_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     weight = do("Mul", g_dx, do("Sigmoid", do("Negative", x)))
     for factor in weights:
         weight = do("Mul", weight, factor)
-    type = "WeightedSigmoidCrossEntropyWithLogitsGradient"
-    return do.answer(g_dy, do(type, dy, x, do.fill(x, 0.0), weight))
+    upwards = do("SigmoidCrossEntropyWithLogitsGradient", dy, x, do.fill(x, 0.0))
+    return do.answer(g_dy, do("Mul", weight, upwards))
 
 
 def entropy(p: Array) -> Array:

@@ -10,7 +10,7 @@ from ..program import Operator, RunError
 from .arguments import bad_argument
 from .gradients import by, gradient_of
 from .inference import like_forward, misfit, need_integers
-from .registry import Array, Arrays, ArraySpec, operator
+from .registry import Array, Arrays, ArraySpec, in_single, operator
 
 _INTEGER = re.compile(r"-?\d+")
 _SLICE = re.compile(r"(-?\d+)?:(-?\d+)?(?::(-?\d+)?)?")
@@ -96,6 +96,7 @@ def get_item(op: Operator, x: Array, *indices: Array) -> Array:
     infer=like_forward("dy", integers="x indices"),
     second=by("", "∂dx, indices -> ∂dy"),
 )
+@in_single
 def get_item_gradient(op: Operator, x: Array, dy: Array, *indices: Array) -> Array:
     """Gradient of GetItem. Of x the shape alone is read."""
     dx = np.zeros_like(x, dtype=dy.dtype)

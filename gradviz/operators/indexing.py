@@ -15,7 +15,8 @@ from ..program import GradientSlice, Operator, RunError
 from .arguments import bad_argument
 from .gradients import Steps, by, gradient_of, op_gradient
 from .inference import canonical_axis, described, like_forward, misfit, need_integers, slot
-from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, in_single, operator, register_gradient
+from .registry import HALF, Array, Arrays, ArraySpec, Gradients, RuleAnswer, in_single, operator, register_gradient
+from .sums import MANY, WIDER
 
 BATCH_ARGS: dict[str, Any] = {"axis": 1, "match_outer": 0}
 PICKED = "yᵢⱼ = xᵢₖ, k = indicesⱼ; with match_outer k = indicesᵢⱼ"
@@ -56,9 +57,12 @@ def added_rows(indices: Array, values: Array, rows: int) -> Array:
         values: its shape begins with that of `indices`.
     """
     tail = values.shape[indices.ndim :]
-    total = np.zeros((rows, *tail), dtype=values.dtype, like=values)
-    np.add.at(total, indices.reshape(-1), values.reshape((indices.size, *tail)))
-    return total
+    numbers, dtype = indices.reshape(-1), values.dtype
+    if dtype == HALF or (dtype in WIDER and len(numbers) > MANY and np.bincount(numbers.astype(int)).max() > MANY):
+        dtype = WIDER[dtype]
+    total = np.zeros((rows, *tail), dtype, like=values)
+    np.add.at(total, numbers, values.reshape((len(numbers), *tail)).astype(dtype, copy=False))
+    return total.astype(values.dtype, copy=False)
 
 
 def need_rows(op: Operator, position: int, spec: ArraySpec) -> None:

@@ -15,6 +15,7 @@ from .gradients import Steps, by, gradient_of
 from .inference import described, like_forward, misfit, need_floats, need_integers
 from .reductions import filled, shared
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, each_of, in_single, operator, register_gradient
+from .sums import summed
 
 ARGS: dict[str, Any] = {"num_reduce_dim": 1}
 SIDES = "Front", "Back"
@@ -83,7 +84,7 @@ def sum_side(op: Operator, x: Array, lengths: Array | None = None) -> Array:
     seen, axis = as_seen(op, x)
     if lengths is not None:
         seen = np.where(counted(lengths, seen, axis), seen, 0)
-    return seen.sum(axis=axis, dtype=x.dtype).reshape(cut(op, x.shape)[0])
+    return summed(seen, axis).reshape(cut(op, x.shape)[0])
 
 
 def column(op: Operator, of_results: Array) -> Array:

@@ -20,6 +20,7 @@ from .inference import (
     slot,
 )
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, operator, register_gradient
+from .sums import summed
 
 FC_ARGS = {"axis": 1, "axis_w": 1}
 SEEN = "x is seen as a matrix at `axis`, w at `axis_w`; y keeps the dimensions of x before `axis`."
@@ -156,7 +157,7 @@ def fc_gradient(op: Operator, x: Array, w: Array, dy: Array) -> Arrays:
     x2, w2 = as_matrix(x, op.args.get("axis", 1)), as_matrix(w, op.args.get("axis_w", 1))
     is_transposed = op.type.startswith("FCTransposed")
     dy2 = dy.reshape(x2.shape[0], w2.shape[1 if is_transposed else 0])
-    dw, db = (outer(x2, dy2) if is_transposed else outer(dy2, x2)).reshape(w.shape), dy2.sum(axis=0)
+    dw, db = (outer(x2, dy2) if is_transposed else outer(dy2, x2)).reshape(w.shape), summed(dy2, 0)
     product = onto_rows if is_transposed else of_rows
     return (dw, db) if len(op.outputs) == 2 else (dw, db, product(dy2, w2).reshape(x.shape))
 

@@ -19,6 +19,7 @@ from .inference import (
     result_dtype,
 )
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, in_single, operator, register_gradient
+from .sums import summed
 
 FLOOR = 1e-20
 """Probabilities below this count as this much, so that their logarithm is finite."""
@@ -141,6 +142,7 @@ def loss_spec(op: Operator, x: ArraySpec, labels: ArraySpec, weights: ArraySpec 
     infer=loss_spec,
     args={"axis": 1, "scale": 1.0, "label_prob": 0, "average_by_batch_size": 0, "order": "NCHW"},
 )
+@in_single
 def softmax_with_loss(op: Operator, x: Array, labels: Array, weights: Array | None = None) -> tuple[Array, Array]:
     """Softmax of each row and the mean cross entropy. x: (n, classes), labels: integers (n,) -> p: like x, loss: ().
 
@@ -157,16 +159,16 @@ def softmax_with_loss(op: Operator, x: Array, labels: Array, weights: Array | No
         labels = labels.reshape(-1)
         check_labels(labels, x2.shape[1])
     if not x.size:
-        return x, x.sum()
+        return x, summed(x)
     shifted = x2 - x2.max(axis=1, keepdims=True)
     p = np.exp(shifted)
-    total = p.sum(axis=1, keepdims=True)
+    total = summed(p, 1, keepdims=True)
     p /= total
     if label_prob:
-        losses = -weighed(labels, shifted - np.log(total)).sum(axis=1)
+        losses = -summed(weighed(labels, shifted - np.log(total)), 1)
     else:
         losses = np.log(total[:, 0]) - shifted[each_row(labels), labels]
-    return p.reshape(x.shape), weighed(row_share(op, x2.shape[0], weights), losses).sum()
+    return p.reshape(x.shape), summed(weighed(row_share(op, x2.shape[0], weights), losses))
 
 
 def row_share(op: Operator, rows: int, weights: Array | None) -> Array | float:
@@ -175,7 +177,7 @@ def row_share(op: Operator, rows: int, weights: Array | None) -> Array | float:
     if weights is None:
         return scale / max(rows, 1)
     weights = weights.reshape(-1)
-    total = weights.sum()
+    total = summed(weights)
     counts = total != 0
     divisor = max(rows, 1) if op.args.get("average_by_batch_size", 0) else np.where(counts, total, 1)
     return weights * (counts.astype(weights.dtype) * scale / divisor)
@@ -187,7 +189,7 @@ def checked_probabilities(labels: Array) -> Array:
     Raises:
         RunError: ``bad_value``, an element is negative or a row does not sum to 1.
     """
-    wrong = ~((abs(labels.sum(axis=1) - 1) < 1e-4) & (labels >= 0).all(axis=1))
+    wrong = ~((abs(summed(labels, 1) - 1) < 1e-4) & (labels >= 0).all(axis=1))
     if wrong.any():
         row = int(wrong.argmax())
         raise RunError(
@@ -240,6 +242,7 @@ def softmax_with_loss_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     infer=loss_gradient_spec,
     rule=softmax_with_loss_rule,
 )
+@in_single
 def softmax_with_loss_gradient(op: Operator, x: Array, labels: Array, *rest: Array) -> Array:
     """Gradient of the loss of SoftmaxWithLoss, from its probabilities. `weights` stand before p where there are any."""
     *weights, p, dloss = rest
@@ -252,7 +255,7 @@ def off_labels(op: Operator, p: Array, labels: Array) -> Array:
     """The slope of each row's cross entropy, p less what the labels say; p: (n, classes)."""
     if op.args.get("label_prob", 0):
         labels = labels.reshape(p.shape)
-        return p * labels.sum(axis=1, keepdims=True) - labels
+        return p * summed(labels, 1, keepdims=True) - labels
     labels = labels.reshape(-1)
     check_labels(labels, p.shape[1])
     off = p.copy()

@@ -28,6 +28,7 @@ from .inference import (
     slot,
 )
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, in_single, operator
+from .sums import summed
 
 ARGS: dict[str, Any] = {"axis": 1, "epsilon": 1e-5, "elementwise_affine": 0}
 TINY = 1e-12
@@ -49,8 +50,12 @@ def second_formula(standard: str, *, is_centred: bool = True) -> str:
 
 def through_standardization(g: Array, standard: Array, sigma: Array, axis: Any) -> Array:
     """The gradient of x from that of x̂ = `standard`, both standardized along `axis` with deviation `sigma`."""
-    along = {"axis": axis, "keepdims": True}
-    return (g - np.mean(g, **along) - standard * np.mean(g * standard, **along)) / sigma
+
+    def mean(array: Array) -> Array:
+        total = summed(array, axis, keepdims=True)
+        return total / (array.size // total.size)
+
+    return (g - mean(g) - standard * mean(g * standard)) / sigma
 
 
 def affine_specs(op: Operator, x: ArraySpec, *affine: ArraySpec, first: int = 1) -> None:
@@ -99,9 +104,9 @@ def layer_norm(op: Operator, x: Array, *affine: Array) -> tuple[Array, Array, Ar
     axis = canonical_axis(op.args.get("axis", 1), x.shape)
     x2 = as_matrix(x, axis)
     count = max(x2.shape[1], 1)
-    mean = x2.sum(axis=1, keepdims=True) / count
+    mean = summed(x2, 1, keepdims=True) / count
     centred = x2 - mean
-    std = np.sqrt((centred * centred).sum(axis=1, keepdims=True) / count + op.args.get("epsilon", 1e-5))
+    std = np.sqrt(summed(centred * centred, 1, keepdims=True) / count + op.args.get("epsilon", 1e-5))
     y = centred / std
     if op.args.get("elementwise_affine", 0):
         scale, bias = affine
@@ -185,7 +190,7 @@ def layer_norm_gradient(
         return through_standardization(g, x_hat, sigma, 1).reshape(x.shape)
     dx = through_standardization(g * scale[0].reshape(-1), x_hat, sigma, 1)
     shape = scale[0].shape
-    return dx.reshape(x.shape), (g * x_hat).sum(axis=0).reshape(shape), g.sum(axis=0).reshape(shape)
+    return dx.reshape(x.shape), summed(g * x_hat, 0).reshape(shape), summed(g, 0).reshape(shape)
 
 
 def statistics_gradient_spec(op: Operator, g: ArraySpec, mean: ArraySpec, std: ArraySpec, x: ArraySpec) -> ArraySpec:
@@ -245,7 +250,7 @@ def normalize(op: Operator, x: Array) -> Array:
 
 def norms(op: Operator, x: Array) -> Array:
     """The Euclidean norms of x along the axis of `op`, which stays with size 1."""
-    return np.sqrt((x * x).sum(axis=canonical_axis(op.args.get("axis", -1), x.shape), keepdims=True))
+    return np.sqrt(summed(x * x, canonical_axis(op.args.get("axis", -1), x.shape), keepdims=True))
 
 
 @gradient_of(
@@ -263,7 +268,7 @@ def normalize_gradient(op: Operator, x: Array, dy: Array) -> Array:
     divisor = np.maximum(norm, TINY)
     y = np.where(norm < TINY, 0, x / divisor)
     axis = canonical_axis(op.args.get("axis", -1), x.shape)
-    return (dy - y * (y * dy).sum(axis=axis, keepdims=True)) / divisor
+    return (dy - y * summed(y * dy, axis, keepdims=True)) / divisor
 
 
 def rms_norm_spec(op: Operator, x: ArraySpec, *affine: ArraySpec) -> tuple[ArraySpec, ArraySpec]:
@@ -291,7 +296,7 @@ def rms_norm(op: Operator, x: Array, scale: Array, bias: Array) -> tuple[Array, 
     """
     axis = canonical_axis(op.args.get("axis", 1), x.shape)
     x2 = as_matrix(x, axis)
-    inv_rms = 1 / np.sqrt((x2 * x2).sum(axis=1) / max(x2.shape[1], 1) + op.args.get("eps", 0.0))
+    inv_rms = 1 / np.sqrt(summed(x2 * x2, 1) / max(x2.shape[1], 1) + op.args.get("eps", 0.0))
     y = x2 * inv_rms.reshape((-1, 1)) * scale.reshape(-1) + bias.reshape(-1)
     return y.reshape(x.shape), inv_rms.reshape(x.shape[:axis])
 
@@ -308,5 +313,5 @@ def rms_norm_gradient(op: Operator, dy: Array, x: Array, scale: Array, inv_rms: 
     x2, column = as_matrix(x, op.args.get("axis", 1)), inv_rms.reshape((-1, 1))
     dy2, x_hat = dy.reshape(x2.shape), x2 * column
     g = dy2 * scale.reshape(-1)
-    dx = column * (g - x_hat * ((g * x_hat).sum(axis=1, keepdims=True) / max(x2.shape[1], 1)))
-    return dx.reshape(x.shape), (dy2 * x_hat).sum(axis=0).reshape(scale.shape), dy2.sum(axis=0).reshape(scale.shape)
+    dx = column * (g - x_hat * (summed(g * x_hat, 1, keepdims=True) / max(x2.shape[1], 1)))
+    return dx.reshape(x.shape), summed(dy2 * x_hat, 0).reshape(scale.shape), summed(dy2, 0).reshape(scale.shape)

@@ -34,6 +34,7 @@ from .gradients import Steps, arriving, gradient_of
 from .inference import as_matrix, like_forward, need_shape
 from .normalization import TINY, standardized
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, in_single, register_gradient
+from .sums import summed
 
 Gather = Callable[[Array], Array]
 """The mean or sum over the elements that share a statistic, which stays with size 1."""
@@ -73,7 +74,7 @@ def affine_second(
 
 def mean_over(axis: Any, size: int) -> Gather:
     """The mean over `axis`, of `size` elements; 0 of none."""
-    return lambda array: array.sum(axis=axis, keepdims=True) / max(size, 1)
+    return lambda array: summed(array, axis, keepdims=True) / max(size, 1)
 
 
 def layer_norm_second_spec(op: Operator, *specs: ArraySpec) -> Any:
@@ -106,7 +107,7 @@ def layer_norm_gradient_gradient(op: Operator, dy: Array, mean: Array, std: Arra
     scale, g_dx, g_dscale, g_dbias = rest
     arrived = g_dx.reshape(x_hat.shape), g_dscale.reshape(-1), g_dbias.reshape(-1)
     g_dy, g_x, terms = affine_second(dy2, scale.reshape(-1), arrived, x_hat, 1 / sigma, gather)
-    return g_dy.reshape(x.shape), g_x.reshape(x.shape), terms.sum(axis=0).reshape(scale.shape)
+    return g_dy.reshape(x.shape), g_x.reshape(x.shape), summed(terms, 0).reshape(scale.shape)
 
 
 @register_gradient("LayerNormMeanGradient")
@@ -138,7 +139,7 @@ def rms_norm_gradient_gradient(
     g_dy, g_x, terms = affine_second(
         dy.reshape(x2.shape), scale.reshape(-1), (g_dx, g_dscale, g_dbias), x2 * r, r, gather, centred=False
     )
-    return g_dy.reshape(x.shape), g_x.reshape(x.shape), terms.sum(axis=0).reshape(scale.shape)
+    return g_dy.reshape(x.shape), g_x.reshape(x.shape), summed(terms, 0).reshape(scale.shape)
 
 
 @register_gradient("NormalizeGradient")
@@ -173,10 +174,10 @@ def spatial_bn_gradient_gradient(
     mean, r, scale_, g_dscale, g_dbias = by_channels(op, x, mean, inv_std, scale, *arrived)
     x_hat = (x - mean) * r
     if testing:
-        return dy * g_dscale * r, (dy * g_dx * r).sum(axis=axes), g_dx * scale_ * r + g_dscale * x_hat + g_dbias
+        return dy * g_dscale * r, summed(dy * g_dx * r, axes), g_dx * scale_ * r + g_dscale * x_hat + g_dbias
     gather = mean_over(axes, prod(x.shape[axis] for axis in axes))
     g_dy, g_x, terms = affine_second(dy, scale_, (g_dx, g_dscale, g_dbias), x_hat, r, gather)
-    return g_x, terms.sum(axis=axes), g_dy
+    return g_x, summed(terms, axes), g_dy
 
 
 @gradient_of(
@@ -194,7 +195,7 @@ def instance_norm_gradient_gradient(
     axes = spatial_axes(op, x.ndim)
     gather = mean_over(axes, prod(x.shape[axis] for axis in axes))
     g_dy, g_x, terms = affine_second(dy, scale_, (g_dx, arrived[0], arrived[1]), (x - mean) * r, r, gather)
-    return g_x, terms.sum(axis=batch_axes(op, x.ndim)), g_dy
+    return g_x, summed(terms, batch_axes(op, x.ndim)), g_dy
 
 
 @gradient_of("GroupNormGradient", "dy, x, scale, mean, inv_std, ∂dx, ∂dscale, ∂dbias -> ∂dy, ∂x, ∂scale")
@@ -214,7 +215,7 @@ def group_norm_gradient_gradient(
         r,
         mean_over(2, groups.shape[2]),
     )
-    g_scale = ungrouped(op, terms, x).sum(axis=batch_axes(op, x.ndim))
+    g_scale = summed(ungrouped(op, terms, x), batch_axes(op, x.ndim))
     return ungrouped(op, g_dy, x), ungrouped(op, g_x, x), g_scale
 
 

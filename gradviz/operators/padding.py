@@ -7,6 +7,7 @@ from .arguments import bad_argument
 from .gradients import gradient_of, op_gradient
 from .inference import misfit, need_floats
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .sums import summed
 
 MODES = ("constant", "reflect", "edge")
 
@@ -121,8 +122,8 @@ def unpadded(dy: Array, before: int, behind: int, mode: str) -> Array:
         dx[1 : before + 1] += dy[:before][::-1]
         dx[size - 1 - behind : size - 1] += dy[before + size :][::-1]
     elif mode == "edge":
-        dx[0] += dy[:before].sum(axis=0)
-        dx[size - 1] += dy[before + size :].sum(axis=0)
+        dx[0] += summed(dy[:before], 0)
+        dx[size - 1] += summed(dy[before + size :], 0)
     return dx
 
 

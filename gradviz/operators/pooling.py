@@ -9,7 +9,7 @@ import numpy as np
 from ..program import Operator
 from .gradients import by, gradient_of
 from .inference import chosen, like_forward, misfit, need_floats
-from .registry import Array, ArraySpec, each_of, operator
+from .registry import Array, ArraySpec, each_of, in_single, operator
 from .windows import (
     DIMENSIONS,
     WINDOW_ARGS,
@@ -136,6 +136,7 @@ def max_pool(op: Operator, x: Array) -> Array:
     "∂dy = Σ ∂dx under each window where x = y, by their share",
     infer=like_forward("dy"),
 )
+@in_single
 def max_pool_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
     """Gradient of MaxPool. Elements that tie share dy evenly, so that all under a window together get dy."""
     windows = pool_windows(op, x.shape)
@@ -158,6 +159,7 @@ def max_pool_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
     infer=pool_spec,
     args={**MAX_ARGS, "count_include_pad": 0},
 )
+@in_single
 def average_pool(op: Operator, x: Array) -> Array:
     """The mean of the elements under each window. x: (n, c, h, w) -> y: (n, c, h', w').
 
@@ -186,6 +188,7 @@ def counts(op: Operator, images: Array, windows: Windows) -> Array | int:
     infer=like_forward("dy"),
     second=by("", "∂dx -> ∂dy"),
 )
+@in_single
 def average_pool_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
     """Gradient of AveragePool, from the shape of x alone."""
     windows, dy = pool_windows(op, x.shape), batch_last(op, dy)
@@ -195,6 +198,7 @@ def average_pool_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
 
 
 @each_of(DIMENSIONS, gradient_of, "MaxPool{}Gradient", "x, y, ∂dx -> ∂dy", infer=like_forward("∂dx"))
+@in_single
 def max_pool_gradient_gradient(op: Operator, x: Array, y: Array, g_dx: Array) -> Array:
     """Gradient of MaxPoolGradient; elements that tie add in equal shares."""
     windows = pool_windows(op, x.shape)

@@ -10,6 +10,7 @@ from .loss import check_labels, each_row
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
 from .segments import need_list, segments_of
 from .smooth_activations import logistic
+from .sums import summed
 
 
 def labelled_spec(op: Operator, *specs: ArraySpec) -> ArraySpec:
@@ -118,7 +119,7 @@ def pairwise_loss(op: Operator, x: Array, labels: Array, *lengths: Array) -> Arr
     Source: Burges et al., Learning to Rank using Gradient Descent (2005).
     """
     difference, weights, sessions = ordered_pairs(x, labels, *lengths)
-    terms = (weights * (np.maximum(difference, 0) + np.log1p(np.exp(-abs(difference))))).sum(axis=1)
+    terms = summed(weights * (np.maximum(difference, 0) + np.log1p(np.exp(-abs(difference)))), 1)
     return added_rows(sessions, terms, lengths[0].shape[0] if lengths else min(x.shape[0], 1))
 
 
@@ -132,7 +133,7 @@ def pairwise_loss(op: Operator, x: Array, labels: Array, *lengths: Array) -> Arr
 def pairwise_loss_gradient(op: Operator, x: Array, labels: Array, dy: Array, *lengths: Array) -> Array:
     difference, weights, sessions = ordered_pairs(x, labels, *lengths)
     g = weights * logistic(difference) * np.take(dy, sessions).reshape((-1, 1))
-    return (g.sum(axis=0) - g.sum(axis=1)).reshape(x.shape)
+    return (summed(g, 0) - summed(g, 1)).reshape(x.shape)
 
 
 @gradient_of(
@@ -146,9 +147,9 @@ def pairwise_loss_gradient_gradient(
     difference, weights, sessions = ordered_pairs(x, labels, *lengths)
     g = g_dx.reshape(-1)
     apart, slope = weights * (g - g.reshape((-1, 1))), logistic(difference)
-    g_dy = added_rows(sessions, (apart * slope).sum(axis=1), dy.shape[0])
+    g_dy = added_rows(sessions, summed(apart * slope, 1), dy.shape[0])
     h = apart * slope * logistic(-difference) * np.take(dy, sessions).reshape((-1, 1))
-    return (h.sum(axis=0) - h.sum(axis=1)).reshape(x.shape), g_dy
+    return (summed(h, 0) - summed(h, 1)).reshape(x.shape), g_dy
 
 
 def accuracy_spec(op: Operator, x: ArraySpec, labels: ArraySpec) -> ArraySpec:

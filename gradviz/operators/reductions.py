@@ -12,6 +12,7 @@ from .gradients import Steps, by, gradient_of, op_gradient
 from .inference import canonical_axis, like_forward, misfit, need_floats
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, each_of, in_single, operator, register_gradient
 from .shaping import with_zeros
+from .sums import summed
 
 ARGS: dict[str, Any] = {"axes": (), "keepdims": 1}
 
@@ -80,7 +81,7 @@ def filled(gradient: Array, x: Array) -> Array:
 @operator("ReduceSum", "x -> y", "y = Σ x", "dx = dy", infer=sum_spec, args=ARGS)
 def reduce_sum(op: Operator, x: Array) -> Array:
     """Sum over `axes`, in the dtype of x. x: any shape."""
-    return x.sum(axis=reduced_axes(op, x.shape), dtype=x.dtype, keepdims=along(op))
+    return summed(x, reduced_axes(op, x.shape), keepdims=along(op))
 
 
 @gradient_of("ReduceSum", "dy, x, y -> dx", "∂dy = Σ ∂dx", infer=like_forward("dy"), second=by("", "∂dx -> ∂dy"))
@@ -92,7 +93,7 @@ def reduce_sum_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
 @in_single
 def reduce_mean(op: Operator, x: Array) -> Array:
     """Mean over `axes`; 0 where there is nothing to average. x: any shape."""
-    total = x.sum(axis=reduced_axes(op, x.shape), keepdims=along(op))
+    total = summed(x, reduced_axes(op, x.shape), keepdims=along(op))
     return total / count(x, total)
 
 
@@ -140,8 +141,8 @@ def shared(dy: Array, x: Array, y: Array, axes: tuple[int, ...], among: Array | 
         among: where given, the elements that count.
     """
     hit = x == y if among is None else (x == y) & among
-    share = hit.astype(dy.dtype)
-    return dy * share / np.maximum(share.sum(axis=axes, keepdims=True), 1)
+    share = (dy / np.maximum(hit.sum(axis=axes, keepdims=True), 1)).astype(dy.dtype)
+    return np.where(hit, share, 0)
 
 
 @each_of(
@@ -159,7 +160,7 @@ def reduce_extremum_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Arr
 @operator("ReduceL1", "x -> y", "y = Σ |x|", "dx = dy · sign x", infer=float_spec, args=ARGS)
 def reduce_l1(op: Operator, x: Array) -> Array:
     """Sum of magnitudes over `axes`. x: any shape."""
-    return np.abs(x).sum(axis=reduced_axes(op, x.shape), keepdims=along(op))
+    return summed(np.abs(x), reduced_axes(op, x.shape), keepdims=along(op))
 
 
 @gradient_of("ReduceL1", "dy, x, y -> dx", "∂dy = Σ ∂dx · sign x", infer=like_forward("dy x"))
@@ -172,7 +173,7 @@ def reduce_l1_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
 @in_single
 def reduce_l2(op: Operator, x: Array) -> Array:
     """Euclidean norm over `axes`. x: any shape."""
-    return np.sqrt((x * x).sum(axis=reduced_axes(op, x.shape), keepdims=along(op)))
+    return np.sqrt(summed(x * x, reduced_axes(op, x.shape), keepdims=along(op)))
 
 
 @gradient_of(
@@ -223,10 +224,10 @@ def reduce_l2_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 def moments(op: Operator, x: Array) -> tuple[Array, Array]:
     """Mean and variance (of the n elements, not n - 1) over `axes`. x: any shape."""
     axes = reduced_axes(op, x.shape)
-    total = x.sum(axis=axes, keepdims=True)
+    total = summed(x, axes, keepdims=True)
     mean = total / count(x, total)
     off = x - mean
-    variance = (off * off).sum(axis=axes, keepdims=along(op)) / count(x, total)
+    variance = summed(off * off, axes, keepdims=along(op)) / count(x, total)
     return mean.reshape(variance.shape), variance
 
 
@@ -267,6 +268,7 @@ def log_sum_spec(op: Operator, x: ArraySpec) -> ArraySpec:
 
 
 @operator("ReduceLogSumExp", "x -> y", "y = ln Σ exp x", "dx = dy · exp(x - y)", infer=log_sum_spec, args=ARGS)
+@in_single
 def reduce_log_sum_exp(op: Operator, x: Array) -> Array:
     """Logarithm of the sum of exponentials over `axes`. x: any shape, something along each reduced axis.
 
@@ -275,7 +277,7 @@ def reduce_log_sum_exp(op: Operator, x: Array) -> Array:
     axes = reduced_axes(op, x.shape)
     greatest = x.max(axis=axes, keepdims=True)
     greatest = np.where(np.isfinite(greatest), greatest, 0)
-    total = np.exp(x - greatest).sum(axis=axes, keepdims=along(op))
+    total = summed(np.exp(x - greatest), axes, keepdims=along(op))
     return np.log(total) + greatest.reshape(total.shape)
 
 

@@ -10,6 +10,7 @@ from .broadcasting import sum_to
 from .gradients import Steps, by, gradient_of, op_gradient
 from .inference import canonical_axis, like_forward, misfit, need_floats, need_integers
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .sums import summed
 
 TILE_ARGS: dict[str, Any] = {"tiles": 1, "axis": 0}
 
@@ -124,7 +125,7 @@ def tile_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 )
 def tile_gradient(op: Operator, dy: Array, *given: Array) -> Array:
     before, count, behind = untiled(dy.shape, *tile_counts(op, dy.shape, *given))
-    return dy.reshape(*before, count, *behind).sum(axis=len(before))
+    return summed(dy.reshape(*before, count, *behind), len(before))
 
 
 def ranges(op: Operator, shape: tuple[int, ...], bounds: Arrays = ()) -> tuple[slice, ...]:

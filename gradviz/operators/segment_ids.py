@@ -60,9 +60,9 @@ def lengths_max_gradient_spec(op: Operator, y: ArraySpec, dy: ArraySpec, lengths
 def lengths_max_gradient(op: Operator, y: Array, dy: Array, lengths: Array, x: Array) -> Array:
     """Gradient of LengthsMax. Equal shares, so that a row which stands twice in x gets no more than dy in all."""
     segments = segments_of(lengths, x.shape[0])
-    chosen = (x == np.take(y, segments, axis=0)).astype(dy.dtype)
-    winners = np.maximum(added_rows(segments, chosen, y.shape[0]), 1)
-    return chosen * np.take(dy / winners, segments, axis=0)
+    hit = x == np.take(y, segments, axis=0)
+    winners = np.maximum(added_rows(segments, hit.astype(np.int64), y.shape[0]), 1)
+    return np.where(hit, np.take((dy / winners).astype(dy.dtype), segments, axis=0), 0)
 
 
 @register_gradient("LengthsMaxWithMainInputAndForwardOutputGradient")

@@ -20,6 +20,7 @@ from .gradients import Steps, by, gradient_name, gradient_operator
 from .indexing import added_rows, check_indices, need_rows
 from .inference import by_rows, described, misfit, need_floats, need_integers, need_shape, result_dtype, slot
 from .registry import Array, ArraySpec, Gradients, Kernel, Rule, RuleAnswer, in_single, operator, register_gradient
+from .sums import summed
 
 WEIGHTED: dict[str, Any] = {"grad_on_weights": 0}
 SUM = "yₛ = Σ xᵢ over the rows i of segment s", "dxᵢ = dy[s(i)]", "∂dyₛ = Σ ∂dxᵢ over the rows i of segment s"
@@ -233,7 +234,7 @@ def lengths_weighted_sum_gradients(
     x = picked(op, 4, x, indices)
     dys = lengths_sum_gradient(op, dy, lengths, weights)
     products = (x * dys).reshape((*weights.shape, prod(x.shape[1:])))
-    return dys * by_rows(weights, dys), products.sum(axis=1)
+    return dys * by_rows(weights, dys), summed(products, 1)
 
 
 def weighted_rule(op: Operator, g_output: Gradients) -> RuleAnswer:

@@ -6,6 +6,7 @@ from ..program import Operator
 from .gradients import Steps, gradient_of
 from .inference import by_rows, like_forward, need_floats, same_shape
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, in_single, operator, register_gradient
+from .sums import summed
 
 FLOOR = 1e-12
 """Squared lengths below this count as this much, so that the angle with a vector of zeros is defined."""
@@ -24,7 +25,7 @@ def rows(x: Array) -> Array:
 
 def inner(x: Array, y: Array) -> Array:
     """Inner product of each row of x with that of y, (n,)."""
-    return (rows(x) * rows(y)).sum(axis=1)
+    return summed(rows(x) * rows(y), 1)
 
 
 def distance_spec(op: Operator, x: ArraySpec, y: ArraySpec) -> ArraySpec:
@@ -103,7 +104,7 @@ def reduced(x: Array) -> tuple[Array, Array]:
     Angles stay as they are, and squares do not overflow.
     """
     x2 = rows(x)
-    mean = (np.abs(x2) / max(x2.shape[1], 1)).sum(axis=1)
+    mean = summed(np.abs(x2) / max(x2.shape[1], 1), 1)
     power = np.exp2(np.floor(np.log2(np.maximum(mean, 1))))
     return x / by_rows(power, x), power
 
@@ -145,7 +146,7 @@ def cosine_similarity_gradient(op: Operator, x: Array, y: Array, dz: Array) -> t
 )
 def l1_distance(op: Operator, x: Array, y: Array) -> Array:
     """Sum of the absolute differences of each row of x and that of y. x, y: (n, ...) -> (n,)."""
-    return np.abs(rows(x) - rows(y)).sum(axis=1)
+    return summed(np.abs(rows(x) - rows(y)), 1)
 
 
 @gradient_of("L1Distance", "x, y, dz -> dx, dy", "∂dzᵢ = Σⱼ (∂dx - ∂dy)ᵢⱼ · sign(xᵢⱼ - yᵢⱼ)")

@@ -12,6 +12,7 @@ from .inference import canonical_axis, described, like_forward, misfit, need_flo
 from .reductions import ARGS as REDUCED
 from .reductions import along, float_spec, reduced_axes, spread
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, each_of, in_single, operator, register_gradient
+from .sums import WIDER, summed
 
 ARGS: dict[str, Any] = {"average": 0}
 
@@ -38,7 +39,7 @@ def total_gradient_spec(op: Operator, x: ArraySpec, dy: ArraySpec) -> ArraySpec:
 @in_single
 def averaged_loss(op: Operator, x: Array) -> Array:
     """Mean of all n elements of x, of shape (); 0 where x is empty."""
-    return x.sum() / max(x.size, 1)
+    return summed(x) / max(x.size, 1)
 
 
 @gradient_of("AveragedLoss", "x, dloss -> dx", "∂dloss = Σᵢ ∂dxᵢ / n", infer=total_gradient_spec)
@@ -50,7 +51,7 @@ def averaged_loss_gradient(op: Operator, x: Array, dloss: Array) -> Array:
 @in_single
 def sum_elements(op: Operator, x: Array) -> Array:
     """Sum of all elements of x, of shape (); their mean with average=1."""
-    return x.sum() / divisor(op, x)
+    return summed(x) / divisor(op, x)
 
 
 @gradient_of("SumElements", "x, dy -> dx", "∂dy = Σᵢ ∂dxᵢ", infer=total_gradient_spec)
@@ -62,7 +63,7 @@ def sum_elements_gradient(op: Operator, x: Array, dy: Array) -> Array:
 @in_single
 def sum_sqr_elements(op: Operator, x: Array) -> Array:
     """Sum of the squares of all elements of x, of shape (); their mean with average=1."""
-    return (x * x).sum() / divisor(op, x)
+    return summed(x * x) / divisor(op, x)
 
 
 @gradient_of("SumSqrElements", "x, dy -> dx", "∂dy = 2 Σᵢ ∂dxᵢ · xᵢ, ∂xᵢ = 2 dy · ∂dxᵢ", infer=total_gradient_spec)
@@ -99,7 +100,7 @@ def lp_norm(op: Operator, x: Array) -> Array:
     With average=1 it is divided by how many there are.
     """
     terms = np.abs(x) if norm_power(op) == 1 else x * x
-    return (terms.sum() / divisor(op, x)).reshape((1,))
+    return (summed(terms) / divisor(op, x)).reshape((1,))
 
 
 @gradient_of(
@@ -147,10 +148,10 @@ def cumsum_spec(op: Operator, x: ArraySpec) -> ArraySpec:
 @in_single
 def cumsum(op: Operator, x: Array) -> Array:
     """Sums of all elements up to each one along `axis`, with reverse=1 of all from it on, in the dtype of x."""
-    axis = canonical_axis(op.args.get("axis", 0), x.shape)
+    axis, dtype = canonical_axis(op.args.get("axis", 0), x.shape), WIDER.get(x.dtype, x.dtype)
     if not op.args.get("reverse", 0):
-        return np.cumsum(x, axis=axis, dtype=x.dtype)
-    return np.flip(np.cumsum(np.flip(x, axis), axis=axis, dtype=x.dtype), axis)
+        return np.cumsum(x, axis=axis, dtype=dtype).astype(x.dtype, copy=False)
+    return np.flip(np.cumsum(np.flip(x, axis), axis=axis, dtype=dtype), axis).astype(x.dtype, copy=False)
 
 
 @register_gradient("CumSum")
@@ -197,9 +198,9 @@ def reduce_prod_gradient_gradient(op: Operator, dy: Array, x: Array, g: Array) -
     without, product, zeros, is_zero = others(op, x)
     share = np.where(is_zero, 0, g / np.where(is_zero, 1, x))
     of_zeros = np.where(is_zero, g, 0)
-    shares, all_zeros = (terms.sum(axis=axes, keepdims=True) for terms in (share, of_zeros))
+    shares, all_zeros = (summed(terms, axes, keepdims=True) for terms in (share, of_zeros))
     pairs = np.where(zeros == 0, without * (shares - share), 0)
     pairs = np.where(zeros == 1, product * np.where(is_zero, shares, all_zeros / np.where(is_zero, 1, x)), pairs)
     pairs = np.where((zeros == 2) & is_zero, product * (all_zeros - g), pairs)
     pairs = np.where(product == 0, 0, pairs)  # so small a product that its quotients have no digits left
-    return (g * without).sum(axis=axes, keepdims=along(op)), spread(op, dy, x) * pairs
+    return summed(g * without, axes, keepdims=along(op)), spread(op, dy, x) * pairs

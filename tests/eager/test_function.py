@@ -45,6 +45,21 @@ def test_takes_part_like_any_other(schedule: str) -> None:
         assert_close(v.grad, differences(program, [x, y], position, weight))
 
 
+def test_may_fill_one_array_in_every_backward(schedule: str) -> None:
+    class Doubled(Function):
+        gx = np.zeros(2)
+
+        def forward(self, xs: tuple[Array, ...]) -> Any:
+            return 2 * xs[0]
+
+        def backward(self, xs: tuple[Array, ...], gys: tuple[Array | None, ...]) -> Any:
+            return np.multiply(2, gys[0], out=self.gx)
+
+    x, y = Variable(np.ones(2)), Variable(np.ones(2))
+    functions.sum(Doubled()(x) + 10 * Doubled()(y)).backward(schedule=schedule)
+    assert [v.grad.tolist() for v in (x, y)] == [[2, 2], [20, 20]]
+
+
 def test_has_none_for_an_output_without_gradient(schedule: str) -> None:
     x, y = Variable(2.0), Variable(3.0)
     SumAndProduct()(x, y)[1].backward(schedule=schedule)

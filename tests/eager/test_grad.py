@@ -133,6 +133,12 @@ class TestDoubleBackward:
             slope = grad(y, x, create_graph=True)
         assert grad(slope, x) == 2
 
+    def test_of_a_weighted_sum_of_two(self) -> None:
+        variables = [Variable(value) for value in (2.0, 3.0, 5.0, 7.0)]
+        y = functions.apply("WeightedSum", *variables, grad_on_w=1)
+        slopes = grad(y * y, variables, create_graph=True)
+        assert grad(slopes, variables) == [2 * (factor * 17 + 41) for factor in (3, 2, 7, 5)]
+
     def test_without_a_rule_of_second_order_says_which(self, schedule: str) -> None:
         x = Variable([1.0, -2.0])
         y = Cubed()(x).sum()

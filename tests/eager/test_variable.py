@@ -167,6 +167,13 @@ def test_methods_of_numpys_arrays(name: str, arguments: Any, options: Any) -> No
     np.testing.assert_allclose(made.data, expected, rtol=1e-14)
 
 
+@pytest.mark.parametrize("array", [np.array([True, True, False]), np.array([100, 100, 3], np.int8), np.arange(3)])
+def test_sums_of_truth_values_and_whole_numbers_are_those_of_numpy(array: Any) -> None:
+    for made, expected in ((Variable(array).sum(), array.sum()), (Variable(array).cumsum(), array.cumsum())):
+        assert made.dtype == np.int64
+        np.testing.assert_array_equal(made.data, expected)
+
+
 def test_attributes_of_numpys_arrays() -> None:
     x = Variable(A)
     np.testing.assert_array_equal(x.T.data, A.T)

@@ -15,7 +15,7 @@ from gradviz.operators.gradients import Steps
 from gradviz.program import Gradient, GradientError, NetDef, Operator
 from gradviz.runtime import Workspace
 from tests.families import over
-from tests.operators.cases import Array, Case, floats
+from tests.operators.cases import Array, Case, floats, probabilities
 from tests.operators.test_gradients import DIFFERENTIABLE, dense, run, seeds
 
 LACKING = dict.fromkeys(("Do", "If", "While"), "its backward pass takes workspaces off a stack, and leaves none behind")
@@ -270,3 +270,20 @@ def test_derivatives_of_higher_order(type: str, derivatives: list[Any]) -> None:
     for derivative in derivatives:
         wanted = net.add_gradient_operators([str(wanted)])["x"]  # type: ignore[assignment]
         np.testing.assert_allclose(run(net, {"x": x})[str(wanted)], derivative(x))
+
+
+@pytest.mark.parametrize("args", [{}, {"log_D_trick": 1}, {"unjoined_lr_loss": 1}])
+def test_third_derivatives_of_cross_entropies_count_what_their_second_ones_have_of_x(args: dict[str, int]) -> None:
+    x, labels = floats(1, 4, signed=False), probabilities(1, 4)
+    up = 1 / (1 + np.exp(-x))
+    share = 2 * labels - 1 if "log_D_trick" in args else 1 - labels if "unjoined_lr_loss" in args else 1
+    expected = {
+        "CrossEntropy": (labels, -2 * labels / x**3),
+        "SigmoidCrossEntropyWithLogits": (labels, share * up * (1 - up) * (1 - 2 * up) / 4),
+    }
+    for type, (targets, third) in expected.items():
+        net = Net("n")
+        wanted = net.add(type, ["x", "labels"], "y", **args if type.startswith("Sigmoid") else {})
+        for _ in range(3):
+            wanted = net.add_gradient_operators([str(wanted)])["x"]  # type: ignore[assignment]
+        np.testing.assert_allclose(run(net, {"x": x, "labels": targets})[str(wanted)], third)

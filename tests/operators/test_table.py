@@ -16,3 +16,9 @@ def test_every_type_tells_its_formula_and_what_it_does() -> None:
     own = [known for known in types() if known.inputs is not None]
     assert [known.type for known in own if not known.formula or not known.doc] == []
     assert len(own) >= 120
+
+
+def test_what_an_operator_writes_is_not_called_as_what_it_reads() -> None:
+    callable_types = [known for known in types() if known.inputs is not None and known.kernel is not None]
+    shared = {known.type: {*known.inputs.names} & {*known.outputs.names} for known in callable_types}
+    assert {type: names for type, names in shared.items() if names} == {}

@@ -24,8 +24,8 @@ Axis = int | Sequence[int] | None
 
 
 def sum(x: Operand, axis: Axis = None, keepdims: bool = False) -> Variable:
-    """Sum over `axis`, in the dtype of x."""
-    return _reduced("sum", "ReduceSum", x, axis, keepdims)
+    """Sum over `axis`, in the dtype of x, or in int64 where that is of truth values or smaller whole numbers."""
+    return _reduced("sum", "ReduceSum", _with_room(x), axis, keepdims)
 
 
 def mean(x: Operand, axis: Axis = None, keepdims: bool = False) -> Variable:
@@ -83,10 +83,16 @@ def argmin(x: Operand, axis: int | None = None) -> Variable:
 
 
 def cumsum(x: Operand, axis: int | None = None) -> Variable:
-    """Sums of all elements up to each one along `axis`; None: of x as a vector."""
+    """Sums of all elements up to each one along `axis`, in the dtype of `sum`; None: of x as a vector."""
     if axis is None:
         return cumsum(flatten(x), 0)
-    return call("cumsum", "CumSum", axis=whole("cumsum", "axis", axis))(x)
+    return call("cumsum", "CumSum", axis=whole("cumsum", "axis", axis))(_with_room(x))
+
+
+def _with_room(x: Operand) -> Variable:
+    """Truth values and small whole numbers in int64: sums of them are larger."""
+    x = variable(x)
+    return cast(x, "int64") if x.dtype.kind in "biu" and x.dtype.itemsize < 8 else x
 
 
 def _reduced(name: str, type: str, x: Operand, axis: Axis, keepdims: bool) -> Variable:
@@ -119,13 +125,14 @@ _sigmoid_cross_entropy = Call("sigmoid_cross_entropy", "SigmoidCrossEntropyWithL
 def softmax_cross_entropy(x: Operand, labels: Operand) -> Variable:
     """Mean of -ln softmax x at the labels. x: (n, classes, ...) with classes along axis 1, labels: integers (n, ...).
 
-    Labels that are floating-point are probabilities, in the shape of x (n, classes).
+    Labels that are floating-point are probabilities, in the shape of x.
     """
     x, args = variable(x), dict[str, Any]()
     labels = variable(labels, x)
     if labels.dtype.kind == "f":
         labels, args["label_prob"] = cast(labels.detach(), x.dtype), 1
     if x.ndim > 2:
+        labels = moveaxis(labels, 1, -1) if labels.shape == x.shape and args else labels
         x, args["axis"] = moveaxis(x, 1, -1), x.ndim - 1
     elif x.ndim == 1:
         args["axis"] = 0

@@ -164,7 +164,17 @@ def first_class(x: Any) -> Any:
     return torch.nn.functional.one_hot(torch.tensor([0]), x.shape[0]).to(x.dtype)
 
 
+PIXELS = np.eye(3)[[[1, 2, 0], [2, 0, 1]]]
+"""Probabilities of three classes, along axis 1, at three places in each of two images."""
+
 LOSSES = [
+    Edge(
+        "softmax_cross_entropy",
+        lambda x: F.softmax_cross_entropy(x, PIXELS),
+        lambda x: T.cross_entropy(x, torch.tensor(PIXELS)),
+        (np.arange(18.0).reshape(2, 3, 3) % 5,),
+        "of probabilities at places",
+    ),
     *[
         Edge(
             "softmax_cross_entropy",
