@@ -9,7 +9,18 @@ import numpy as np
 from ..operators.registry import NUMERIC, Array
 from ..program import Device, RunError
 from ..program.errors import message_of, shorten
-from ..runtime.devices import CPU, copied, current, device_here, device_of, guarded, is_guarded, is_on_gpu, moved
+from ..runtime.devices import (
+    CPU,
+    as_array,
+    copied,
+    current,
+    device_here,
+    device_of,
+    guarded,
+    is_guarded,
+    is_on_gpu,
+    moved,
+)
 from . import gradients
 
 if TYPE_CHECKING:
@@ -258,7 +269,7 @@ def data_array(data: Any) -> Array:
         raise _not_numeric("it holds Variables, whose gradients would be lost", "Join them: functions.stack(xs).")
     where = device_of(data) if is_on_gpu(data) else device_here()
     try:
-        array = copied(data if is_on_gpu(data) else np.asarray(data), where)
+        array = copied(as_array(data), where)
     except Exception as error:
         raise _not_numeric(f"no array can be made of it ({message_of(error)})") from error
     if array.dtype.kind not in NUMERIC:

@@ -82,6 +82,13 @@ def device_of(array: Array) -> Device:
     return Device("cuda", array.device.id)
 
 
+def as_array(value: Any) -> Array:
+    """What somebody gives as an array, of CuPy where it is one; raises ValueError where elements of it are masked."""
+    if np.ma.is_masked(value):
+        raise ValueError("elements of it are masked: value.filled(0) gives them a number")
+    return value if is_on_gpu(value) else np.asarray(value)
+
+
 def copied(array: Array, device: Device | None = None) -> Array:
     """A copy of a numpy or CuPy array on `device`, None: where it lies; on the CPU a read-only one.
 

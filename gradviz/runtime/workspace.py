@@ -7,13 +7,11 @@ from threading import Lock
 from typing import Any, Self
 from weakref import WeakKeyDictionary
 
-import numpy as np
-
 from ..operators.registry import NUMERIC, Array
 from ..program import Device, NetDef, Operator, RunError
 from ..program.errors import meant, message_of, repr_of, shorten
 from ..program.operator import check_name, check_operator
-from .devices import CPU, available, copied, device_here, device_of, guarded, is_on_gpu, moved
+from .devices import CPU, as_array, available, copied, device_here, device_of, guarded, moved
 from .executor import execute
 from .pace import Progress
 from .planning import Plan, plan
@@ -57,7 +55,7 @@ class Workspace:
         """
         check_name(name, "blob")
         try:
-            array = copied(value if is_on_gpu(value) else np.asarray(value), self.device)
+            array = copied(as_array(value), self.device)
         except Exception as error:
             raise _not_numeric(name, f"no array on {self.device} can be made of it ({message_of(error)})") from error
         if array.dtype.kind not in NUMERIC:

@@ -106,6 +106,7 @@ BAD_VALUES = [
     None,
     {"a": 1},
     np.array(["2020-01-01"], "M8[D]"),
+    np.ma.masked_greater([1.0, 2.0], 1.5),
 ]
 
 
