@@ -274,8 +274,7 @@ def look_up(tensor: Tensor) -> Seen | None:
 
 def look_anew(tensor: Tensor, step: int) -> Seen:
     """A tensor as it is now."""
-    one = ref(tensor)
-    return _look(tensor, one, step)
+    return _look(tensor, ref(tensor), step)
 
 
 def _look(tensor: Tensor, one: ref[Tensor], step: int) -> Seen:
@@ -373,11 +372,10 @@ def variable_of(tensor: Tensor, frame: FrameType | None) -> str:
     for name, value in variables_of(frame).items():
         if value is tensor:
             return name
-        if name == "self":
-            value = vars(value) if hasattr(value, "__dict__") else None
-        for key, one in items_of(value):
+        elements = getattr(value, "__dict__", None) if name == "self" else value
+        for key, one in items_of(elements):
             if one is tensor:
-                return f"self.{key}" if name == "self" else f"{name}[{key!r}]"
+                return f"self.{key}" if name == "self" else name + place_of(key)
     return ""
 
 
@@ -386,6 +384,11 @@ def items_of(value: Any) -> Iterable[tuple[Any, Any]]:
     if not isinstance(value, list | tuple | dict) or len(value) > MOST_ITEMS:
         return ()
     return value.items() if isinstance(value, dict) else enumerate(value)
+
+
+def place_of(key: Any) -> str:
+    """How names write the place of an element of a list or dict: ``[0]``, ``[0.weight]``."""
+    return f"[{key if isinstance(key, str | int) else type(key).__name__}]"
 
 
 def variables_of(frame: FrameType) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from ..capture import (
     whole,
     with_hooks,
 )
-from ..flow import Call, Seen, Step, items_of, look_up, sources_of, storage_of, variables_of
+from ..flow import Call, Seen, Step, items_of, look_up, place_of, sources_of, storage_of, variables_of
 from ..graph import Graph, Output, Tensor, described, function_of, is_freed, maker_of, number_of, type_of
 from ..instances import instances
 from ..origins import Origin, origins
@@ -283,7 +283,7 @@ class Case:
         for name, value in self.variables:
             if isinstance(value, Tensor):
                 yield name, value
-            yield from ((f"{name}[{key!r}]", one) for key, one in items_of(value) if isinstance(one, Tensor))
+            yield from ((name + place_of(key), one) for key, one in items_of(value) if isinstance(one, Tensor))
 
     def maker(self, seen: Seen | None) -> Step | None:
         """The call that returned a tensor."""
