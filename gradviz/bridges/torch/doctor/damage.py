@@ -215,10 +215,15 @@ def _carried(case: Case) -> Seen | None:
 
 
 def _shared(case: Case) -> str:
-    """What the user calls the last freed result that something not freed reads."""
+    """What the user calls the last freed result that something not freed reads; else what only passes such ones on."""
     gone = set(case.freed)
-    for node in reversed(case.graph.nodes):
-        for one in case.graph.inputs(node):
-            if one is not None and one.node in gone and node not in gone and (name := case.output_name(one)):
-                return name
+    for _ in range(2):
+        for node in reversed(case.graph.nodes):
+            for one in case.graph.inputs(node):
+                if one is not None and one.node in gone and node not in gone and (name := case.output_name(one)):
+                    return name
+        for node in case.graph.nodes:
+            reads = [one.node for one in case.graph.inputs(node) if one is not None]
+            if reads and gone.issuperset(reads) and not any(raw_saved_by(node)):
+                gone.add(node)
     return ""

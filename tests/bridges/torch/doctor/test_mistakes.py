@@ -47,6 +47,16 @@ def test_after_a_pass_that_has_failed_its_error_is_said_to_be_the_cause():
     assert "A backward() that stops with an error has freed what it went through, too" in found.evidence[0]
 
 
+def test_of_a_sum_of_losses_the_one_that_went_backward_is_named():
+    model = torch.nn.Linear(3, 1)
+    first, second = (model(torch.randn(2, 3)).square().mean() for _ in range(2))
+    total = first + second
+    first.backward()
+    (found,) = gradviz.diagnose(total, model).findings
+    assert (found.kind, found.names) == ("freed", ("first",))
+    assert found.sentence.endswith("an earlier backward() has freed the part of the graph behind `first`.")
+
+
 @pytest.mark.parametrize("program", FAULTS)
 @pytest.mark.parametrize("is_captured", [True, False])
 @pytest.mark.parametrize("is_after", [False, True])
