@@ -249,10 +249,15 @@ class Case:
 
     def name(self, tensor: Tensor) -> str:
         """What the user calls a tensor; empty: it is not known."""
-        if name := self._names.get(id(tensor)) or self.variable(tensor) or self._attribute(tensor):
+        named = self._names.get(id(tensor)) or self.variable(tensor) or self._elements.get(id(tensor))
+        if name := named or self._attribute(tensor):
             return name
         seen = look_up(tensor)
         return "" if seen is None else self.name_seen(seen)
+
+    @cached_property
+    def _elements(self) -> dict[int, str]:
+        return {id(one): name for name, one in reversed([*self.tensors_of_variables()])}
 
     def _attribute(self, tensor: Tensor) -> str:
         for module, path in self.modules.items():

@@ -57,6 +57,16 @@ def test_of_a_sum_of_losses_the_one_that_went_backward_is_named():
     assert found.sentence.endswith("an earlier backward() has freed the part of the graph behind `first`.")
 
 
+def test_parameters_that_stand_for_those_of_the_model_are_named_without_a_capture():
+    model = torch.nn.Linear(3, 1)
+    fast = {name: one.detach().clone().requires_grad_() for name, one in model.named_parameters()}
+    loss = torch.func.functional_call(model, fast, torch.randn(2, 3)).square().mean()
+    (found,) = gradviz.diagnose(loss, model).findings
+    assert found.kind == "not_connected"
+    assert "from any of its parameters, but only from `fast[" in found.sentence
+    assert {"`fast[weight]`", "`fast[bias]`"} <= {*found.sentence.replace(".", " ").split()}
+
+
 @pytest.mark.parametrize("program", FAULTS)
 @pytest.mark.parametrize("is_captured", [True, False])
 @pytest.mark.parametrize("is_after", [False, True])
