@@ -57,6 +57,17 @@ def test_of_a_sum_of_losses_the_one_that_went_backward_is_named():
     assert found.sentence.endswith("an earlier backward() has freed the part of the graph behind `first`.")
 
 
+def test_what_two_losses_share_is_named_though_the_second_pass_has_freed_more():
+    first, second = torch.nn.Linear(3, 4), torch.nn.Linear(4, 1)
+    with gradviz.torch.capture():
+        fake = torch.tanh(first(torch.randn(2, 3)))
+        second(fake).mean().backward()
+        with pytest.raises(RuntimeError) as caught:
+            second(fake).square().mean().backward()
+    (found,) = gradviz.explain(caught.value).findings
+    assert found.sentence.endswith("has freed the part of the graph behind `fake`.")
+
+
 def test_parameters_that_stand_for_those_of_the_model_are_named_without_a_capture():
     model = torch.nn.Linear(3, 1)
     fast = {name: one.detach().clone().requires_grad_() for name, one in model.named_parameters()}
@@ -65,6 +76,14 @@ def test_parameters_that_stand_for_those_of_the_model_are_named_without_a_captur
     assert found.kind == "not_connected"
     assert "from any of its parameters, but only from `fast[" in found.sentence
     assert {"`fast[weight]`", "`fast[bias]`"} <= {*found.sentence.replace(".", " ").split()}
+
+
+def test_complex_parameters_are_measured_with_their_imaginary_parts():
+    model = torch.nn.ParameterList([torch.full((2, 2), 3j)])
+    (found,) = gradviz.diagnose((model[0].imag * 1e5).sum(), model).findings
+    assert found.sentence == (
+        "Gradients are huge: the typical element is 1.0e+05 in `0`, whose own elements are of 3.0e+00."
+    )
 
 
 @pytest.mark.parametrize("program", FAULTS)
