@@ -68,6 +68,22 @@ def test_what_two_losses_share_is_named_though_the_second_pass_has_freed_more():
     assert found.sentence.endswith("has freed the part of the graph behind `fake`.")
 
 
+def test_methods_that_are_not_called_are_found():
+    model = torch.nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for _ in range(2):
+        optimizer.zero_grad()
+        loss = model(torch.ones(2, 3)).square().mean()
+        loss.backward  # noqa: B018
+        optimizer.step  # noqa: B018
+    found = gradviz.diagnose(loss, model).findings
+    assert [(one.kind, one.line.text.partition("  #")[0]) for one in found] == [
+        ("not_called", "loss.backward"),
+        ("not_called", "optimizer.step"),
+    ]
+    assert found[1].sentence == (f"`step` is not called in {found[1].line}: without parentheses nothing happens there.")
+
+
 def test_parameters_that_stand_for_those_of_the_model_are_named_without_a_capture():
     model = torch.nn.Linear(3, 1)
     fast = {name: one.detach().clone().requires_grad_() for name, one in model.named_parameters()}
