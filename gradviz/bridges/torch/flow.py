@@ -184,11 +184,11 @@ class Flow(TorchFunctionMode):
         if not results and not written and name not in ALWAYS:
             return result
         checkpoint = None if is_tracked else _cut_checkpoint(frame)
-        is_cut = checkpoint is not None and call_in(checkpoint) == self._switched
+        is_cut = checkpoint is not None and self._switched is None
         frame = users(frame)
         call = None if frame is None else _new(Call, (frame.f_code, frame.f_lasti))
         if not is_tracked:
-            if checkpoint is None and is_in_function(frame):
+            if checkpoint is None and self._switched is None and is_in_function(frame):
                 return result
             call = _in_block(frame, self._switched) or call
         number = next(_numbers)
@@ -229,7 +229,7 @@ class Flow(TorchFunctionMode):
 
     def _switch(self, name: str, args: Sequence[Any], frame: FrameType | None) -> None:
         """A call that is no part of a program: it switches gradients off or tells a profiler of an optimizer."""
-        if name == SWITCH:
+        if name == SWITCH and not is_in_function(frame):
             self._switched = None if args[0] else self._switched or call_in(frame)
         if name == PROFILED and str(args[0]).startswith("Optimizer.zero_grad"):
             self._zeroed(call_in(frame))

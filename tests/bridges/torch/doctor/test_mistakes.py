@@ -37,6 +37,12 @@ class Raises(torch.autograd.Function):
         raise ValueError("oops")
 
 
+class Doubles(Raises):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+
 def test_after_a_pass_that_has_failed_its_error_is_said_to_be_the_cause():
     model = torch.nn.Linear(3, 3)
     loss = torch.tanh(Raises.apply(torch.tanh(model(torch.randn(2, 3))))).sum()
@@ -82,6 +88,17 @@ def test_methods_that_are_not_called_are_found():
         ("not_called", "optimizer.step"),
     ]
     assert found[1].sentence == (f"`step` is not called in {found[1].line}: without parentheses nothing happens there.")
+
+
+def test_a_function_that_is_applied_without_gradients_reads_its_parameters():
+    w, v = (torch.ones(2, requires_grad=True) for _ in range(2))
+    model = torch.nn.ParameterList([w, v])
+    with gradviz.torch.capture(model):
+        with torch.no_grad():
+            h = Doubles.apply(model[0])
+        loss = (h * model[1]).sum()
+    (found,) = gradviz.diagnose(loss, model).findings
+    assert (found.kind, found.names, found.line.text) == ("no_grad", ("0",), "h = Doubles.apply(model[0])")
 
 
 def test_parameters_that_stand_for_those_of_the_model_are_named_without_a_capture():
