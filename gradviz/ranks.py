@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from .bridges.rank_files import NAME, RankGradients, gradients_beside, unpacked
+from .bridges.rank_files import NAME, RankGradients, gradients_of
 from .debugger.answers import Answer, Block, Bullets, Grid, Paragraph, digits, first_of, lines_reading
 from .debugger.document import Number, number
 from .debugger.statistics import norm_of
@@ -128,14 +128,15 @@ def ranks(folder: str | PathLike[str]) -> Ranks:
     Raises:
         GradvizError: ``no_recordings``: there is none. ``missing_rank``: there are not those of all ranks.
             ``bad_name``: one is of a rank that the job did not have.
-            ``several_jobs``, ``different_models``: they do not belong together. ``bad_file``: gradients cannot be read.
+            ``several_jobs``, ``different_models``: they do not belong together, or a recording and the gradients beside
+            it do not. ``bad_file``: gradients cannot be read.
         TraceError: a recording cannot be read; the message names the file.
     """
     files = _files(path_of(folder))
     sessions, gradients_of_ranks = [], []
     for file in files:
         sessions.append(Session.load(file))
-        gradients_of_ranks.append(unpacked(gradients_beside(file)))
+        gradients_of_ranks.append(gradients_of(file))
     gradients, not_finite = _compared(gradients_of_ranks), _not_finite(gradients_of_ranks)
     findings = [*_failed(sessions), *not_finite, *_unused(sessions, gradients_of_ranks)]
     findings += _apart(gradients, {name for one in not_finite for name in one.names})

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack, cast, overload
 
 import msgspec
 
@@ -102,7 +102,13 @@ class Session(Shown):
             CursorError: ``not_computed``: it is a folder, and the session was read from a file, without gradients.
         """
         if str(path).endswith(("/", os.sep)) or path_of(path).is_dir():
-            path = self._save_gradients(path_of(path))
+            file = self._file_of_rank(path_of(path))
+            self._save(file)
+            write_whole(gradients_beside(file), packed(cast(Recording, self._live), file))
+        else:
+            self._save(path)
+
+    def _save(self, path: str | Path) -> None:
         if self._recording is None or len(self) <= MOST_EVENTS:
             write_whole(path, encode(self.trace()))
             return
@@ -111,8 +117,8 @@ class Session(Shown):
             packed_trace = encode_packed(trace, *self._recording.noted)
         write_whole(path, packed_trace)
 
-    def _save_gradients(self, folder: Path) -> Path:
-        """Write what `ranks` compares; returns where the recording is to be."""
+    def _file_of_rank(self, folder: Path) -> Path:
+        """Where the recording is to be whose gradients `ranks` compares."""
         path = recording_of_rank(folder)
         if self._live is None:
             raise CursorError(
@@ -121,7 +127,6 @@ class Session(Shown):
                 ways_out=["Save it on the rank that records it."],
             )
         folder.mkdir(parents=True, exist_ok=True)
-        write_whole(gradients_beside(path), packed(self._live))
         return path
 
     def to_html(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from hashlib import file_digest
 from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
@@ -59,31 +60,46 @@ def gradients_beside(recording: Path) -> Path:
     return recording.with_name(recording.name.removesuffix(ENDING) + ".npz")
 
 
-def packed(recording: Recording) -> bytes:
-    """The gradients of a recording as a file has them."""
+def packed(recording: Recording, path: Path) -> bytes:
+    """The gradients of a recording, which is in the file at `path`, as a file beside that has them."""
     gradients, torch = leaf_gradients(recording), bridge_in_use("torch")
     parameters = [] if torch is None else torch.parameters_beside(recording)
     buffer = BytesIO()
-    np.savez(buffer, *gradients.values(), names=np.array([*gradients], str), parameters=np.array(parameters, str))
+    names, of = np.array([*gradients], str), np.array([_digest(path)])
+    np.savez(buffer, *gradients.values(), names=names, parameters=np.array(parameters, str), of=of)
     return buffer.getvalue()
 
 
-def unpacked(path: Path) -> RankGradients:
-    """The gradients in a file.
+def _digest(path: Path) -> str:
+    with path.open("rb") as opened:
+        return file_digest(opened, "sha256").hexdigest()
+
+
+def gradients_of(recording: Path) -> RankGradients:
+    """The gradients in the file beside a recording.
 
     Raises:
-        GradvizError: ``bad_file``: it is not there, cut off, or none of this kind.
+        GradvizError: ``bad_file``: it is not there, cut off, or none of this kind. ``several_jobs``: it is that of
+            another recording.
     """
+    path = gradients_beside(recording)
     try:
         with path.open("rb") as opened, np.load(opened) as file:
+            of = file["of"].tolist() if "of" in file else []  # older files have none
             names, parameters = msgspec.convert([file["names"].tolist(), file["parameters"].tolist()], list[list[str]])
             rank_gradients = RankGradients({name: file[f"arr_{at}"] for at, name in enumerate(names)}, parameters)
             if wrong := [name for name, array in rank_gradients.gradients.items() if array.dtype.kind not in "biufc"]:
                 raise ValueError(f"the gradient of {wrong[0]} is no array of numbers")
-            return rank_gradients
     except Exception as error:  # of what is damaged numpy and zipfile raise anything
         raise GradvizError(
             f"{path} cannot be read: {error}.".replace("..", "."),
             kind="bad_file",
             ways_out=["It holds the gradients of this rank: copy it here again, or save the session again."],
         ) from error
+    if of and of != [_digest(recording)]:
+        raise GradvizError(
+            f"{path} holds the gradients of another recording than {recording.name}, which is beside it.",
+            kind="several_jobs",
+            ways_out=["Copy both files of this rank here again, from one job, or save the session again."],
+        )
+    return rank_gradients

@@ -23,7 +23,7 @@ from .capture import Module, captures, tensors_on, with_hooks
 from .copies import Copies
 from .doctor import findings_of, first_sentence, without_gradient
 from .flow import users
-from .graph import Graph, Tensor, described, saved_by
+from .graph import Graph, Tensor, described, refusal_of, saved_by
 from .names import Called, called_in, hooks_on, named
 from .origins import origins
 from .run import run
@@ -211,6 +211,8 @@ def _check(roots: Sequence[Any], gradients: Sequence[Any]) -> None:
                 "Compute it from parameters that require one, outside of torch.no_grad().",
                 "detach(), item(), numpy(), argmax and casts to integers cut the way between.",
             )
+        if (refusal := refusal_of(root)) is not None:
+            raise _explained(refusal, "bad_ys")
         if root.grad_fn is None:
             raise _bad_ys("The tensor is a leaf: nothing was computed.", "Give what was computed from it, a loss.")
         if gradient is None and root.numel() != 1:
@@ -245,6 +247,8 @@ def _asked(inputs: Any, ends: Container[int]) -> list[Tensor]:
                 f"The input at place {number} is {type(one).__name__}, no tensor.",
                 "Give tensors, such as list(model.parameters()).",
             )
+        if (refusal := refusal_of(one)) is not None:
+            raise _explained(refusal, "bad_inputs")
         if not one.requires_grad and id(one) not in ends:
             raise _bad_inputs(
                 f"The input at place {number}, {described(one)}, requires no gradient.",
@@ -257,13 +261,13 @@ def _bad_inputs(message: str, *ways_out: str) -> GradientError:
     return GradientError(message, kind="bad_inputs", ways_out=ways_out)
 
 
-def _explained(error: Exception) -> Exception:
+def _explained(error: Exception, kind: str = "engine_failed") -> Exception:
     """An error of the engine in the words of the doctor, where that knows it; which hook it was says the recording."""
     findings = None if isinstance(error, GradvizError) else findings_of(error)
     if not findings or findings[0].kind in ("hook", "fails"):
         return error
     message = f"{findings[0].sentence} PyTorch says: {first_sentence(message_of(error)).removesuffix('.')}."
-    return GradientError(message, kind="engine_failed", ways_out=findings[0].ways_out)
+    return GradientError(message, kind=kind, ways_out=findings[0].ways_out)
 
 
 def _bad_ys(message: str, *ways_out: str) -> GradientError:

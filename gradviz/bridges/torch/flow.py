@@ -184,11 +184,11 @@ class Flow(TorchFunctionMode):
         if not results and not written and name not in ALWAYS:
             return result
         checkpoint = None if is_tracked else _cut_checkpoint(frame)
-        is_cut = checkpoint is not None and call_in(checkpoint) == self._switched
+        is_cut = checkpoint is not None and self._switched is None
         frame = users(frame)
         call = None if frame is None else _new(Call, (frame.f_code, frame.f_lasti))
         if not is_tracked:
-            if checkpoint is None and is_in_function(frame):
+            if checkpoint is None and self._switched is None and is_in_function(frame):
                 return result
             call = _in_block(frame, self._switched) or call
         number = next(_numbers)
@@ -229,7 +229,7 @@ class Flow(TorchFunctionMode):
 
     def _switch(self, name: str, args: Sequence[Any], frame: FrameType | None) -> None:
         """A call that is no part of a program: it switches gradients off or tells a profiler of an optimizer."""
-        if name == SWITCH:
+        if name == SWITCH and not is_in_function(frame):
             self._switched = None if args[0] else self._switched or call_in(frame)
         if name == PROFILED and str(args[0]).startswith("Optimizer.zero_grad"):
             self._zeroed(call_in(frame))
@@ -274,8 +274,7 @@ def look_up(tensor: Tensor) -> Seen | None:
 
 def look_anew(tensor: Tensor, step: int) -> Seen:
     """A tensor as it is now."""
-    one = ref(tensor)
-    return _look(tensor, one, step)
+    return _look(tensor, ref(tensor), step)
 
 
 def _look(tensor: Tensor, one: ref[Tensor], step: int) -> Seen:
@@ -373,11 +372,10 @@ def variable_of(tensor: Tensor, frame: FrameType | None) -> str:
     for name, value in variables_of(frame).items():
         if value is tensor:
             return name
-        if name == "self":
-            value = vars(value) if hasattr(value, "__dict__") else None
-        for key, one in items_of(value):
+        elements = getattr(value, "__dict__", None) if name == "self" else value
+        for key, one in items_of(elements):
             if one is tensor:
-                return f"self.{key}" if name == "self" else f"{name}[{key!r}]"
+                return f"self.{key}" if name == "self" else name + place_of(key)
     return ""
 
 
@@ -386,6 +384,11 @@ def items_of(value: Any) -> Iterable[tuple[Any, Any]]:
     if not isinstance(value, list | tuple | dict) or len(value) > MOST_ITEMS:
         return ()
     return value.items() if isinstance(value, dict) else enumerate(value)
+
+
+def place_of(key: Any) -> str:
+    """How names write the place of an element of a list or dict: ``[0]``, ``[0.weight]``."""
+    return f"[{key if isinstance(key, str | int) else type(key).__name__}]"
 
 
 def variables_of(frame: FrameType) -> dict[str, Any]:

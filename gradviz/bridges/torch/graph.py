@@ -159,6 +159,15 @@ def maker_of(tensor: Tensor) -> Node | None:
         return None
 
 
+def refusal_of(tensor: Tensor) -> RuntimeError | None:
+    """Why PyTorch does not say what has made a tensor, as of a view whose base was written into; None: it does."""
+    try:
+        tensor.grad_fn  # noqa: B018
+    except RuntimeError as error:
+        return error
+    return None
+
+
 def is_leaf_tensor(tensor: Tensor) -> bool:
     """Whether a tensor is a leaf; one whose maker is not known any more is none."""
     try:

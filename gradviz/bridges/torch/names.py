@@ -12,7 +12,7 @@ from torch.autograd.graph import Node
 
 from ...program.code_line import line_at
 from .capture import Module, capture, dotted, whole
-from .flow import items_of, variables_of
+from .flow import items_of, place_of, variables_of
 from .graph import Graph, Output, Tensor, hooks_of, maker_of, type_of
 from .origins import Origin
 from .raised import inner
@@ -115,8 +115,8 @@ def called_in(frame: FrameType | None, graph: Graph, captured: Iterable[capture]
     call(parameters_of(models))
     tensors = {name: value for name, value in scope.items() if isinstance(value, Tensor)}
     call(tensors.items())
-    items = [(f"{name}[{key}]", one) for name, value in scope.items() for key, one in items_of(value)]
-    call((name, one) for name, one in items if isinstance(one, Tensor))
+    items = ((name, key, one) for name, value in scope.items() for key, one in items_of(value))
+    call((name + place_of(key), one) for name, key, one in items if isinstance(one, Tensor))
     data = {id(value): name for name, value in tensors.items() if not value.requires_grad}
     return Called(outputs, data, list(map(ref, models.values())))
 

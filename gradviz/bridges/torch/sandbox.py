@@ -25,7 +25,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils.weak import WeakIdKeyDictionary
 
 from ...program import GradvizError
-from .flow import is_in_function, is_of_forward
+from .flow import SWITCH, is_in_function, is_of_forward, name_of
 from .graph import Graph, Tensor, is_hooked, next_number, number_of, unwrapped
 
 WIDE = {
@@ -88,12 +88,16 @@ class Sandbox(TorchFunctionMode):
         self._copies = {id(own): (own, copy) for own, copy in given.items()}
         self._inside = WeakIdKeyDictionary(dict.fromkeys(given.values(), True))
         self._begun = next_number()
+        # Whether gradients are on around the Functions that are applied.
+        self._is_tracked = True
         for leaf in leaves:
             self._own(leaf)
 
     def __torch_function__(
         self, function: Callable[..., Any], types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
+        if name_of(function) == SWITCH and not is_in_function(sys._getframe(1)):
+            self._is_tracked = args[0]
         if function in CASTS and self._wide:
             function = Tensor.double
         if function in DRAWS_LIKE and self._wide:
@@ -113,7 +117,7 @@ class Sandbox(TorchFunctionMode):
         In its own forward a Function detaches what it goes on computing with: its backward says what gradient that has.
         """
         if function not in CUTS:
-            return not (torch.is_grad_enabled() or is_in_function(frame))
+            return not (torch.is_grad_enabled() or (self._is_tracked and is_in_function(frame)))
         cut = next(_tensors(args), None)
         return not is_of_forward(frame, None if cut is None or cut in self._inside else cut)
 

@@ -304,3 +304,17 @@ def test_weights_that_are_moved_before_the_pass(to, options):
     assert session.event.kind == "Completed"
     assert np.array_equal(session.value("other_grad"), weight.grad)
     assert options.get("write") or other.grad is None
+
+
+def test_a_view_of_what_was_written_into_since_is_refused_in_words():
+    x = torch.ones(2, 2, requires_grad=True) * 1
+    view, loss = x.unbind()[0], x.sum()
+    x.mul_(2)
+    ones = torch.ones(2)
+    asked = [lambda: gradviz.debug(view, gradient=ones), lambda: gradviz.live(view, gradient=ones)]
+    for ask in (*asked, lambda: gradviz.debug(loss, inputs=view)):
+        with pytest.raises(gradviz.GradientError, match="a view of a tensor that was written into since") as caught:
+            ask()
+        assert "clone() the view before that" in caught.value.ways_out[0]
+    (found,) = gradviz.diagnose(view).findings
+    assert "it is a view of a tensor that was written into since" in found.sentence

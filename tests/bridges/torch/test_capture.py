@@ -119,6 +119,15 @@ def test_leaves_and_results_in_lists_and_dicts_are_called_by_their_places():
     assert session.run_back_to("params[0]_grad") is not None
 
 
+def test_diagnose_calls_what_is_in_a_dict_as_recordings_do():
+    weights = {name: torch.ones(3, requires_grad=True) for name in ("0.weight", "1.weight")}
+    with gradviz.torch.capture():
+        loss = (weights["0.weight"].detach() * weights["1.weight"] / 0).sum()
+    born, cut = gradviz.diagnose(loss).findings
+    assert (born.names, cut.names) == (("weights[1.weight]",), ("weights[0.weight]",))
+    assert "weights[1.weight]" in gradviz.debug(loss).finish().gradients
+
+
 def test_a_variable_in_a_model_is_of_its_module():
     model = ResNet18(8)
     with gradviz.torch.capture(model):

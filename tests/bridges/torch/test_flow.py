@@ -45,3 +45,25 @@ def test_what_a_function_calls_its_locals_is_left_alone():
     with gradviz.torch.capture():
         (w * 2).sum()
     assert mine["w"] is w
+
+
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * 2
+
+
+def test_what_a_function_computes_where_gradients_are_off_stays_as_it_was():
+    w = torch.ones(2, requires_grad=True)
+
+    def compute():
+        with torch.no_grad():
+            h = Twice.apply(w)
+        return (h * w).sum()
+
+    view = gradviz.debug(compute(), forward=compute).check("w")
+    assert view.verdict == "agrees", view

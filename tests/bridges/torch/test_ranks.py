@@ -370,6 +370,14 @@ def test_recordings_of_several_jobs_are_refused(copy):
     assert "of 2 ranks and 3 ranks" in said
 
 
+@pytest.mark.parametrize("name", ["rank-1-of-2.npz", "rank-1-of-2.gradviz.json"])
+def test_gradients_of_another_job_than_the_recording_beside_them_are_refused(folder, copy, name):
+    shutil.copy(folder / "same" / name, copy / name)
+    kind, said = refused(copy)
+    assert kind == "several_jobs"
+    assert f"{copy / 'rank-1-of-2.npz'} holds the gradients of another recording than rank-1-of-2.gradviz.json" in said
+
+
 @pytest.mark.parametrize(
     ("gradients", "says"),
     [

@@ -12,7 +12,7 @@ from ....debugger import Cursor
 from ....program.errors import count_of, message_of
 from ..capture import Module
 from ..flow import users
-from ..graph import DISABLED, Tensor, raw_saved_by
+from ..graph import DISABLED, Tensor, raw_saved_by, refusal_of
 from .case import Case
 from .diagnosis import Diagnosis, Finding
 from .errors import findings_of, first_sentence, scene_of
@@ -51,6 +51,8 @@ def diagnose(
     with DISABLED():
         roots = list(loss) if isinstance(loss, list | tuple) else [loss]
         tensors = [one for one in roots if isinstance(one, Tensor)]
+        if (refusal := next(filter(None, map(refusal_of, tensors)), None)) is not None:
+            return Diagnosis.of(findings_of(refusal) or (), "")
         case = Case(tensors, models, [frame] if (frame := users(sys._getframe(1))) is not None else [])
         if not tensors or len(tensors) < len(roots):
             return Diagnosis.of(no_tensor(case, next(one for one in roots if not isinstance(one, Tensor))), "")

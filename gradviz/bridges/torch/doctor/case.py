@@ -31,7 +31,7 @@ from ..capture import (
     whole,
     with_hooks,
 )
-from ..flow import Call, Seen, Step, items_of, look_up, sources_of, storage_of, variables_of
+from ..flow import Call, Seen, Step, items_of, look_up, place_of, sources_of, storage_of, variables_of
 from ..graph import Graph, Output, Tensor, described, function_of, is_freed, maker_of, number_of, type_of
 from ..instances import instances
 from ..origins import Origin, origins
@@ -249,10 +249,15 @@ class Case:
 
     def name(self, tensor: Tensor) -> str:
         """What the user calls a tensor; empty: it is not known."""
-        if name := self._names.get(id(tensor)) or self.variable(tensor) or self._attribute(tensor):
+        named = self._names.get(id(tensor)) or self.variable(tensor) or self._elements.get(id(tensor))
+        if name := named or self._attribute(tensor):
             return name
         seen = look_up(tensor)
         return "" if seen is None else self.name_seen(seen)
+
+    @cached_property
+    def _elements(self) -> dict[int, str]:
+        return {id(one): name for name, one in reversed([*self.tensors_of_variables()])}
 
     def _attribute(self, tensor: Tensor) -> str:
         for module, path in self.modules.items():
@@ -283,7 +288,7 @@ class Case:
         for name, value in self.variables:
             if isinstance(value, Tensor):
                 yield name, value
-            yield from ((f"{name}[{key!r}]", one) for key, one in items_of(value) if isinstance(one, Tensor))
+            yield from ((name + place_of(key), one) for key, one in items_of(value) if isinstance(one, Tensor))
 
     def maker(self, seen: Seen | None) -> Step | None:
         """The call that returned a tensor."""

@@ -163,7 +163,7 @@ def freed(case: Case, *, again: bool = False) -> Iterator[Finding]:
         return  # that has ended the pass that freed a part
     line = case.line(backward)
     carried = None if is_part or is_other else _carried(case)
-    shared = _shared(case) if is_part or is_other else case.name_seen(carried) if carried is not None else ""
+    shared = _shared(case, backward) if is_part or is_other else case.name_seen(carried) if carried is not None else ""
     what = f"the part of the graph behind {code(shared)}" if shared else "the graph" if not is_part else "a part of it"
     if backward is not None and not case.leads.isdisjoint(backward.makes):
         sentence = (
@@ -214,11 +214,21 @@ def _carried(case: Case) -> Seen | None:
     return next(filter(case.name_seen, carried), carried[0] if carried else None)
 
 
-def _shared(case: Case) -> str:
-    """What the user calls the last freed result that something not freed reads."""
-    gone = set(case.freed)
-    for node in reversed(case.graph.nodes):
-        for one in case.graph.inputs(node):
-            if one is not None and one.node in gone and node not in gone and (name := case.output_name(one)):
-                return name
+def _shared(case: Case, backward: Step | None) -> str:
+    """What the user calls the last freed result that something not freed reads; else what only passes such ones on.
+
+    Args:
+        backward: that has freed them; what was called later another pass has freed, that has failed.
+    """
+    steps = {node: case.step_of(node) for node in case.freed}
+    gone = {one for one, step in steps.items() if not (step and backward) or step.number < backward.number}
+    for _ in range(2):
+        for node in reversed(case.graph.nodes):
+            for one in case.graph.inputs(node):
+                if one is not None and one.node in gone and node not in gone and (name := case.output_name(one)):
+                    return name
+        for node in case.graph.nodes:
+            reads = [one.node for one in case.graph.inputs(node) if one is not None]
+            if reads and gone.issuperset(reads) and not any(raw_saved_by(node)):
+                gone.add(node)
     return ""

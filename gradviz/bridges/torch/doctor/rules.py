@@ -22,7 +22,7 @@ from .structure import (
     switched,
     tied_by_data,
 )
-from .training import doubled, fails, no_leaves, not_scalar, second_derivatives
+from .training import doubled, fails, no_leaves, not_scalar, second_derivatives, uncalled
 from .zeros import zeros
 
 Rule = Callable[[Case], Iterator[Finding]]
@@ -34,6 +34,7 @@ RULES: tuple[Rule, ...] = (
     computed_once,
     freed,
     second_derivatives,
+    uncalled,
     fails,
     not_finite,
     no_leaves,

@@ -55,8 +55,8 @@ def _rows(case: Case) -> list[Row]:
             values = plain(gradient)
             if name is None or leaf.dim() < 2 or not values.numel():
                 continue
-            size = float(values.detach().double().abs().square().mean().sqrt())
-            own = float(leaf.detach().double().abs().square().mean().sqrt())
+            size = float(values.detach().abs().double().square().mean().sqrt())
+            own = float(leaf.detach().abs().double().square().mean().sqrt())
             if 0 < size < float("inf"):
                 rows.append((name, size, own))
     return rows
@@ -113,7 +113,7 @@ def _larger(rows: Sequence[Row]) -> list[tuple[float, str, float, float]]:
 def _scale(case: Case) -> float:
     """By what a GradScaler has multiplied the loss; 1: none has."""
     products = [root.node for root in case.graph.roots if type_of(root.node) == "mul"]
-    factors = [float(one.tensor) for node in products for one in saved_by(node) if one.tensor.numel() == 1]
+    factors = [one.tensor.item() for node in products for one in saved_by(node) if one.tensor.numel() == 1]
     scales = [scaler.get_scale() for scaler in instances(torch.amp.GradScaler)] if products else []
     return next((scale for scale in scales if case.is_over or scale in factors), 1.0)
 

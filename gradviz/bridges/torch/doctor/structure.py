@@ -10,7 +10,7 @@ from typing import Any
 from ....program.code_line import CodeLine, line_at
 from ....program.errors import code, count_of
 from ..capture import Module, dotted
-from ..flow import Call, is_inside, items_of, look_up, storage_of
+from ..flow import Call, is_inside, items_of, look_up, place_of, storage_of
 from ..graph import Tensor, is_leaf_tensor, maker_of
 from ..instances import instances
 from .case import Case, each_of, in_line, subject, them
@@ -92,7 +92,7 @@ def _tensors(module: Module) -> Iterator[tuple[str, Tensor]]:
         if isinstance(value, Tensor):
             yield name, value
         elif not name.startswith("_"):
-            yield from ((f"{name}[{key!r}]", one) for key, one in items_of(value) if isinstance(one, Tensor))
+            yield from ((name + place_of(key), one) for key, one in items_of(value) if isinstance(one, Tensor))
 
 
 def _anonymous(case: Case, tensor: Tensor) -> Tensor | None:
@@ -170,9 +170,9 @@ def _modules_in(value: Any, depth: int = 3) -> Iterator[tuple[str, Module]]:
     """The modules in lists and dicts, and in those inside, with their places."""
     for key, one in items_of(value) if depth else ():
         if isinstance(one, Module):
-            yield f"[{key!r}]", one
+            yield place_of(key), one
         else:
-            yield from ((f"[{key!r}]{place}", inner) for place, inner in _modules_in(one, depth - 1))
+            yield from ((place_of(key) + place, inner) for place, inner in _modules_in(one, depth - 1))
 
 
 def _called_inside(case: Case, in_findings: set[int]) -> Iterator[Finding]:

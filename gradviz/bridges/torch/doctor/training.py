@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dis
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 import torch
 from torch.autograd.graph import Node
 
-from ....program.code_line import CodeLine
+from ....program.code_line import CodeLine, line_at
 from ....program.errors import code, message_of
 from ..flow import Step, storage_of, variables_of
 from ..graph import Output, Tensor, function_of, type_of
@@ -17,6 +19,9 @@ from .case import Case, in_line, line_of, line_of_code, subject, where
 from .damage import overwritten
 from .diagnosis import Finding
 from .reach import reads_gradient
+
+METHODS = {"backward", "step", "zero_grad"}
+"""What a training loop calls for what it does."""
 
 ZEROES = {"zero_", "fill_", "_foreach_zero_", "__setitem__", "copy_", "zeros_"}
 BACKWARD = {"backward", "autograd.backward"}
@@ -113,6 +118,17 @@ def _changes(step: Step, tensor: Tensor) -> bool:
         return any(one.ref() is tensor for one in step.reads)
     storage = storage_of(tensor)
     return any(one.storage == storage and not (step.is_tracked and one.requires_grad) for one in step.writes)
+
+
+def uncalled(case: Case) -> Iterator[Finding]:
+    """Methods that a statement of the user's looks up and does not call."""
+    for frame in case.frames:
+        every = [one for one in dis.get_instructions(frame.f_code) if one.opname != "EXTENDED_ARG"]
+        for one, after in pairwise(every):
+            if one.opname == "LOAD_ATTR" and one.argval in METHODS and after.opname == "POP_TOP":
+                line = line_at(frame.f_code, one.offset)
+                sentence = f"{code(one.argval)} is not called in {line}: without parentheses nothing happens there."
+                yield Finding("not_called", sentence, (), line, ways_out=(f"Write {one.argval}().",))
 
 
 def no_leaves(case: Case) -> Iterator[Finding]:

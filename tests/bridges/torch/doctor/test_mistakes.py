@@ -37,6 +37,12 @@ class Raises(torch.autograd.Function):
         raise ValueError("oops")
 
 
+class Doubles(Raises):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+
 def test_after_a_pass_that_has_failed_its_error_is_said_to_be_the_cause():
     model = torch.nn.Linear(3, 3)
     loss = torch.tanh(Raises.apply(torch.tanh(model(torch.randn(2, 3))))).sum()
@@ -45,6 +51,72 @@ def test_after_a_pass_that_has_failed_its_error_is_said_to_be_the_cause():
     (found,) = gradviz.diagnose(loss, model).findings
     assert found.kind == "freed"
     assert "A backward() that stops with an error has freed what it went through, too" in found.evidence[0]
+
+
+def test_of_a_sum_of_losses_the_one_that_went_backward_is_named():
+    model = torch.nn.Linear(3, 1)
+    first, second = (model(torch.randn(2, 3)).square().mean() for _ in range(2))
+    total = first + second
+    first.backward()
+    (found,) = gradviz.diagnose(total, model).findings
+    assert (found.kind, found.names) == ("freed", ("first",))
+    assert found.sentence.endswith("an earlier backward() has freed the part of the graph behind `first`.")
+
+
+def test_what_two_losses_share_is_named_though_the_second_pass_has_freed_more():
+    first, second = torch.nn.Linear(3, 4), torch.nn.Linear(4, 1)
+    with gradviz.torch.capture():
+        fake = torch.tanh(first(torch.randn(2, 3)))
+        second(fake).mean().backward()
+        with pytest.raises(RuntimeError) as caught:
+            second(fake).square().mean().backward()
+    (found,) = gradviz.explain(caught.value).findings
+    assert found.sentence.endswith("has freed the part of the graph behind `fake`.")
+
+
+def test_methods_that_are_not_called_are_found():
+    model = torch.nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for _ in range(2):
+        optimizer.zero_grad()
+        loss = model(torch.ones(2, 3)).square().mean()
+        loss.backward  # noqa: B018
+        optimizer.step  # noqa: B018
+    found = gradviz.diagnose(loss, model).findings
+    assert [(one.kind, one.line.text.partition("  #")[0]) for one in found] == [
+        ("not_called", "loss.backward"),
+        ("not_called", "optimizer.step"),
+    ]
+    assert found[1].sentence == (f"`step` is not called in {found[1].line}: without parentheses nothing happens there.")
+
+
+def test_a_function_that_is_applied_without_gradients_reads_its_parameters():
+    w, v = (torch.ones(2, requires_grad=True) for _ in range(2))
+    model = torch.nn.ParameterList([w, v])
+    with gradviz.torch.capture(model):
+        with torch.no_grad():
+            h = Doubles.apply(model[0])
+        loss = (h * model[1]).sum()
+    (found,) = gradviz.diagnose(loss, model).findings
+    assert (found.kind, found.names, found.line.text) == ("no_grad", ("0",), "h = Doubles.apply(model[0])")
+
+
+def test_parameters_that_stand_for_those_of_the_model_are_named_without_a_capture():
+    model = torch.nn.Linear(3, 1)
+    fast = {name: one.detach().clone().requires_grad_() for name, one in model.named_parameters()}
+    loss = torch.func.functional_call(model, fast, torch.randn(2, 3)).square().mean()
+    (found,) = gradviz.diagnose(loss, model).findings
+    assert found.kind == "not_connected"
+    assert "from any of its parameters, but only from `fast[" in found.sentence
+    assert {"`fast[weight]`", "`fast[bias]`"} <= {*found.sentence.replace(".", " ").split()}
+
+
+def test_complex_parameters_are_measured_with_their_imaginary_parts():
+    model = torch.nn.ParameterList([torch.full((2, 2), 3j)])
+    (found,) = gradviz.diagnose((model[0].imag * 1e5).sum(), model).findings
+    assert found.sentence == (
+        "Gradients are huge: the typical element is 1.0e+05 in `0`, whose own elements are of 3.0e+00."
+    )
 
 
 @pytest.mark.parametrize("program", FAULTS)
