@@ -165,7 +165,7 @@ def test_a_model_that_raises_leaves_no_hooks():
 @pytest.mark.filterwarnings("ignore:Using `torch.compile")
 def test_a_compiled_region_is_one_operator():
     model, x = mlp(), torch.randn(3, 6)
-    compiled = torch.compile(model, backend="aot_eager")
+    compiled = torch.compile(model, backend="aot_eager", dynamic=False)
     with gradviz.torch.capture(model):
         loss = compiled(x).square().sum()
     session = gradviz.debug(loss)
@@ -174,6 +174,18 @@ def test_a_compiled_region_is_one_operator():
     loss.backward()
     for name, parameter in model.named_parameters():
         assert np.array_equal(session.value(f"{name}_grad"), parameter.grad)
+
+
+@pytest.mark.filterwarnings("ignore:Using `torch.compile")
+def test_a_compiled_region_that_goes_backward_once_says_how_that_pass_is_recorded():
+    model, x = mlp(), torch.randn(3, 6)
+    compiled = torch.compile(model, backend="aot_eager", dynamic=True)
+    session = gradviz.debug(compiled(x).square().sum())
+    assert "goes backward, so that it does so once" in session.finish().explanation
+    assert "gradviz.debug(loss, write=True)" in session.event.explanation
+    again = gradviz.debug(compiled(x).square().sum(), write=True)
+    for name, parameter in model.named_parameters():
+        assert np.array_equal(again.value(f"{name}_grad"), parameter.grad)
 
 
 class Cube(torch.autograd.Function):

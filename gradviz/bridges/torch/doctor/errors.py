@@ -418,6 +418,15 @@ MEANINGS = (
         (_hidden,),
     ),
     Meaning(
+        "freed",
+        r"compiled with non-empty donated buffers",
+        "What torch.compile has compiled writes over what it saved as it goes backward{at}, so that it does so once.",
+        (
+            "That one pass is recorded by gradviz.debug(loss, write=True), or say backward() without retain_graph.",
+            "Or write torch._functorch.config.donated_buffer = False before the model is called first.",
+        ),
+    ),
+    Meaning(
         "unused",
         r"Expected to have finished reduction in the prior iteration",
         "Some parameters got no gradient in the pass before{at}, and DistributedDataParallel waits for them.",
