@@ -15,10 +15,11 @@ from ..flow import users
 from ..graph import DISABLED, Tensor, raw_saved_by, refusal_of
 from .case import Case
 from .diagnosis import Diagnosis, Finding
-from .errors import findings_of, first_sentence, scene_of
+from .errors import findings_of, first_sentence
 from .no_gradient import frozen, parameters_without
 from .no_loss import no_tensor
 from .rules import RULES
+from .scene import scene_of
 
 __all__ = ["Diagnosis", "Finding", "diagnose", "explain", "findings_of", "first_sentence", "without_gradient"]
 

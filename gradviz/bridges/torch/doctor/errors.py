@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import sysconfig
 from collections.abc import Callable, Iterator, Sequence
-from types import FrameType, TracebackType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
-from ....program.code_line import CodeLine, line_at
+from ....program.code_line import CodeLine
 from ....program.errors import code, count_of, listed, message_of
-from ..capture import Module
-from ..flow import INSIDE
 from ..graph import Tensor, is_leaf_tensor
 from .case import Case, capitalized, in_line, where
 from .damage import freed, overwritten
@@ -23,97 +18,9 @@ from .no_gradient import parameters_without
 from .no_loss import loss_without, no_tensor
 from .not_finite import not_finite
 from .rules import Rule
+from .scene import Scene, scene_of, value_in
 from .structure import computed_once, hidden_modules, plain_tensors
 from .training import no_leaves, not_scalar, second_derivatives
-
-
-class Scene(NamedTuple):
-    """Where an error was raised.
-
-    Attributes:
-        message: of the error.
-        frames: of the user's code, the innermost first, each with the line that it is on.
-        roots: what a backward pass started from.
-        inputs: what it was asked for gradients of.
-        is_called: whether the innermost code of the user's was called by that pass: a Function's backward, or a hook.
-    """
-
-    message: str
-    frames: Sequence[tuple[FrameType, CodeLine]]
-    roots: Sequence[Tensor]
-    inputs: Sequence[Tensor]
-    is_called: bool = False
-
-    @property
-    def line(self) -> CodeLine | None:
-        """The innermost line of the user's code."""
-        return self.frames[0][1] if self.frames else None
-
-    def tensors(self, fits: Callable[[Tensor], bool]) -> list[str]:
-        """The names on that line of tensors that fit."""
-        if not self.frames:
-            return []
-        frame, line = self.frames[0]
-        names = []
-        for match in re.finditer(r"[A-Za-z_]\w*(?:\.\w+|\[\w+\])*", line.text):
-            words = re.split(r"[.\[]", match[0].replace("]", ""))
-            for end in range(len(words), 0, -1):
-                value = _value(frame, words[:end])
-                if isinstance(value, Tensor) and fits(value):
-                    names.append(".".join(words[:end]))
-                    break
-        return list(dict.fromkeys(names))
-
-
-def _value(frame: FrameType, words: Sequence[str]) -> Any:
-    """What a path of names means in a frame, without running code of the user's; None: nothing."""
-    value = frame.f_locals.get(words[0], frame.f_globals.get(words[0]))
-    for word in words[1:]:
-        if isinstance(value, list | tuple) and word.isdigit() and int(word) < len(value):
-            value = value[int(word)]
-        elif isinstance(value, dict):
-            value = value.get(word)
-        elif isinstance(value, Module):
-            value = {**value.__dict__, **value._modules, **value._parameters, **value._buffers}.get(word)
-        elif isinstance(value, Tensor) or value is None:
-            return None
-        else:
-            value = getattr(value, "__dict__", {}).get(word)
-    return value
-
-
-def scene_of(error: BaseException) -> Scene:
-    """Where an error was raised, by its traceback."""
-    frames: list[tuple[FrameType, CodeLine]] = []
-    roots: Sequence[Tensor] = ()
-    inputs: Sequence[Tensor] = ()
-    outside = 0
-    traceback: TracebackType | None = error.__traceback__
-    while traceback is not None:
-        frame = traceback.tb_frame
-        where_it_is = frame.f_code.co_filename
-        if not where_it_is.startswith((*INSIDE, "<frozen")) and not _is_of_python(where_it_is):
-            frames.append((frame, line_at(frame.f_code, traceback.tb_lasti)))
-        elif where_it_is.endswith(("_tensor.py", "autograd/__init__.py", "autograd\\__init__.py")):
-            names = frame.f_locals
-            if frame.f_code.co_name in ("backward", "grad"):
-                roots = _tensors(names.get("outputs", names.get("tensors", names.get("self")))) or roots
-                inputs = _tensors(names.get("inputs")) or inputs
-                outside = len(frames)
-        traceback = traceback.tb_next
-    return Scene(message_of(error), frames[::-1], roots, inputs, 0 < outside < len(frames))
-
-
-def _is_of_python(file: str) -> bool:
-    """Whether code is of Python's own library."""
-    return file.startswith(STDLIB) and "-packages" not in file
-
-
-STDLIB = sysconfig.get_path("stdlib") + os.sep
-
-
-def _tensors(value: Any) -> list[Tensor]:
-    return [one for one in (value if isinstance(value, list | tuple) else [value]) if isinstance(one, Tensor)]
 
 
 class About(NamedTuple):
@@ -220,7 +127,7 @@ def _input(scene: Scene, case: Case) -> About:
     names = scene.tensors(lambda one: not one.requires_grad)
     if scene.roots and all(root.requires_grad for root in scene.roots):
         asked = {id(one) for one in scene.inputs}
-        names = [name for name in names if id(_value(scene.frames[0][0], name.split("."))) in asked] or names
+        names = [name for name in names if id(value_in(scene.frames[0][0], name.split("."))) in asked] or names
     return About(code(names[0]), names[:1]) if names else About()
 
 
@@ -460,12 +367,12 @@ def _about_none(scene: Scene, error: BaseException) -> list[Finding] | None:
     names = [
         match[1]
         for match in re.finditer(r"([A-Za-z_]\w*(?:\.\w+)*?)\.grad\b", line.text)
-        if isinstance(tensor := _value(frame, match[1].split(".")), Tensor) and _grad_is_none(tensor)
+        if isinstance(tensor := value_in(frame, match[1].split(".")), Tensor) and _grad_is_none(tensor)
     ]
     if not names:
         return None
     name = names[0]
-    tensor = _value(frame, name.split("."))
+    tensor = value_in(frame, name.split("."))
     if not tensor.requires_grad:
         why, kind = "it requires no gradient", "frozen"
         ways: tuple[str, ...] = (
