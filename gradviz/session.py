@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack, overload
 
 import msgspec
 
@@ -101,21 +101,21 @@ class Session(Shown):
             FileError: it cannot be written. GradvizError: ``no_rank``: it is a folder, and this process has no rank.
             CursorError: ``not_computed``: it is a folder, and the session was read from a file, without gradients.
         """
-        if str(path).endswith(("/", os.sep)) or path_of(path).is_dir():
-            file = self._file_of_rank(path_of(path))
-            self._save(file)
-            write_whole(gradients_beside(file), packed(cast(Recording, self._live), file))
-        else:
-            self._save(path)
+        file = path_of(path)
+        is_of_rank = str(path).endswith(("/", os.sep)) or file.is_dir()
+        if is_of_rank:
+            file = self._file_of_rank(file)
+        content = self._encoded()
+        write_whole(file, content)
+        if is_of_rank and self._live is not None:
+            write_whole(gradients_beside(file), packed(self._live, content))
 
-    def _save(self, path: str | Path) -> None:
+    def _encoded(self) -> bytes:
         if self._recording is None or len(self) <= MOST_EVENTS:
-            write_whole(path, encode(self.trace()))
-            return
+            return encode(self.trace())
         with uncollected():
             trace = self._marked(outline(self._recording))
-            packed_trace = encode_packed(trace, *self._recording.noted)
-        write_whole(path, packed_trace)
+            return encode_packed(trace, *self._recording.noted)
 
     def _file_of_rank(self, folder: Path) -> Path:
         """Where the recording is to be whose gradients `ranks` compares."""

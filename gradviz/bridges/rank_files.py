@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from hashlib import file_digest
+from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
@@ -60,19 +60,14 @@ def gradients_beside(recording: Path) -> Path:
     return recording.with_name(recording.name.removesuffix(ENDING) + ".npz")
 
 
-def packed(recording: Recording, path: Path) -> bytes:
-    """The gradients of a recording, which is in the file at `path`, as a file beside that has them."""
+def packed(recording: Recording, content: bytes) -> bytes:
+    """The gradients of a recording as the file beside that of `content` has them."""
     gradients, torch = leaf_gradients(recording), bridge_in_use("torch")
     parameters = [] if torch is None else torch.parameters_beside(recording)
     buffer = BytesIO()
-    names, of = np.array([*gradients], str), np.array([_digest(path)])
+    names, of = np.array([*gradients], str), np.array([sha256(content).hexdigest()])
     np.savez(buffer, *gradients.values(), names=names, parameters=np.array(parameters, str), of=of)
     return buffer.getvalue()
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as opened:
-        return file_digest(opened, "sha256").hexdigest()
 
 
 def gradients_of(recording: Path) -> RankGradients:
@@ -96,7 +91,7 @@ def gradients_of(recording: Path) -> RankGradients:
             kind="bad_file",
             ways_out=["It holds the gradients of this rank: copy it here again, or save the session again."],
         ) from error
-    if of and of != [_digest(recording)]:
+    if of and of != [sha256(recording.read_bytes()).hexdigest()]:
         raise GradvizError(
             f"{path} holds the gradients of another recording than {recording.name}, which is beside it.",
             kind="several_jobs",
