@@ -354,6 +354,11 @@ def dtype_of(one: Output) -> torch.dtype | None:
     return getattr(_metadata(one), "dtype", None)
 
 
+def shape_of(one: Output) -> tuple[int, ...]:
+    """The shape of an output; empty, as of a single number, where it is not known."""
+    return tuple(getattr(_metadata(one), "shape", ()))
+
+
 def _metadata(one: Output) -> Any:
     """What the engine makes gradients of an output fit; None: it is not known."""
     metadata = getattr(one.node, "_input_metadata", ())

@@ -1,4 +1,4 @@
-"""Losses that are given what they do not take: softmax or sigmoid is applied twice, or the logarithm is missing."""
+"""Losses that are given what they do not take: probabilities for logits or logarithms, or targets of another shape."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from torch.autograd.graph import Node
 
 from ....program.errors import code
-from ..graph import type_of
+from ..graph import Output, shape_of, type_of
 from .case import Case, in_line, where
 from .diagnosis import Finding
 
@@ -46,3 +46,52 @@ def _given(node: Node) -> Node | None:
     while before is not None and type_of(before) in RESHAPES:
         before = before.next_functions[0][0]
     return before
+
+
+COMPARES = {"mse_loss", "smooth_l1_loss", "huber_loss", "sub"}
+"""Operators that hold predictions against targets."""
+
+POINTWISE = {"pow", "abs", "mul", "div", "clamp", "mean", "sum"}
+"""Operators between a difference and a loss that is one number."""
+
+
+def stretched(case: Case) -> Iterator[Finding]:
+    """Predictions and targets of which one has n elements and the other n × 1: all are compared with all."""
+    for node in case.graph.nodes:
+        if type_of(node) not in COMPARES:
+            continue
+        inputs = [Output(one, slot) for one, slot in node.next_functions if one is not None]
+        own = [_unexpanded(one) for one in inputs]
+        size, step = shape_of(Output(node, 0)) or shape_of(inputs[0]), case.step_of(node)
+        given = [one for seen in step.reads if (one := seen.ref()) is not None] if step is not None else []
+        shapes = {*map(shape_of, own), *(tuple(one.shape) for one in given)}
+        if len(size) != 2 or size[0] != size[1] or size[0] == 1 or not shapes <= {size[:1], (size[0], 1)}:
+            continue
+        is_sure, is_meant = len(shapes) == 2, any(type_of(one.node) in RESHAPES for one in own)
+        if (own == inputs and (is_meant or shapes == {size[:1]})) or not _is_averaged(case, node):
+            continue
+        line, count = case.line(node), size[0]
+        column, row = f"{count} × 1", f"{count} elements"
+        predictions, targets = (column, row) if (count, 1) in map(shape_of, own) else (row, column)
+        sentence = (
+            f"{case.operator(node)}{in_line(line)} stretches predictions of {predictions} to {count} × {count}, as "
+            f"targets of {targets} do: each prediction is compared with every target."
+        )
+        ways_out = ("Give both one shape: prediction.squeeze(1), or target.unsqueeze(1).",)
+        yield Finding("stretched", sentence, (), line, is_sure, ways_out=ways_out, place=case.place(node))
+
+
+def _unexpanded(one: Output) -> Output:
+    """What an output was before losses brought it to the shape of the other."""
+    before, slot = one.node.next_functions[0] if type_of(one.node) == "expand" else (None, 0)
+    return one if before is None else Output(before, slot)
+
+
+def _is_averaged(case: Case, node: Node) -> bool:
+    """Whether nothing but one number is made of a difference."""
+    while shape_of(Output(node, 0)):
+        after = case.readers(node)
+        if len(after) != 1 or type_of(after[0]) not in POINTWISE:
+            return False
+        node = after[0]
+    return True

@@ -8,7 +8,7 @@ from .case import Case
 from .damage import freed, overwritten
 from .diagnosis import Finding
 from .hooks import hooks
-from .losses import applied_twice
+from .losses import applied_twice, stretched
 from .no_gradient import frozen, none_sent, parameters_without
 from .no_loss import loss_without
 from .not_finite import not_finite
@@ -18,11 +18,11 @@ from .structure import (
     hidden_modules,
     parameters_of_a_call,
     plain_tensors,
-    replaced,
     switched,
     tied_by_data,
 )
 from .training import doubled, fails, no_leaves, not_scalar, second_derivatives, uncalled
+from .updates import missed, replaced
 from .zeros import zeros
 
 Rule = Callable[[Case], Iterator[Finding]]
@@ -44,11 +44,13 @@ RULES: tuple[Rule, ...] = (
     parameters_of_a_call,
     tied_by_data,
     replaced,
+    missed,
     parameters_without,
     none_sent,
     zeros,
     doubled,
     sizes,
+    stretched,
     applied_twice,
     hooks,
     frozen,

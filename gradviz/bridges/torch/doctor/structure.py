@@ -12,8 +12,7 @@ from ....program.errors import code, count_of
 from ..capture import Module, dotted
 from ..flow import Call, is_inside, items_of, look_up, place_of, storage_of
 from ..graph import Tensor, is_leaf_tensor, maker_of
-from ..instances import instances
-from .case import Case, each_of, in_line, subject, them
+from .case import Case, each_of, in_line, subject
 from .diagnosis import Finding
 
 
@@ -233,37 +232,3 @@ def tied_by_data(case: Case) -> Iterator[Finding]:
         )
         line = next(filter(None, (assigned(module, "data") for module in case.modules)), None)
         yield Finding("tied_by_data", sentence, (second, first, *names[2:]), line, ways_out=ways_out)
-
-
-UNEVEN = 2
-"""Changes by which parameters differ of which some are trained and others are not; to find optimizers takes time."""
-
-
-def replaced(case: Case) -> Iterator[Finding]:
-    """Parameters that get a gradient and that no optimizer holds, if one holds what was in their place."""
-    reached = {id(one) for one in case.leaves}
-    trained = {name: one for name, one in case.parameters.items() if id(one) in reached}
-    changes = [one._version for one in trained.values()]
-    if not changes or max(changes) - min(changes) < UNEVEN:
-        return
-    left = [name for name, one in trained.items() if id(one) not in case.optimized]
-    if not left or len(left) == len(trained):
-        return
-    for optimizer in case.optimizers:
-        if gone := _gone(case, [one for group in optimizer.param_groups for one in group["params"]]):
-            sentence = (
-                f"{subject(left, case.parameters, 'get')} a gradient, but no optimizer holds {them(left)}: one still "
-                f"holds {count_of(gone, 'parameter')} that no module has any more."
-            )
-            ways_out = ("Make the optimizer after the last change of the model's parts.",)
-            yield Finding("replaced", sentence, tuple(left), evidence=each_of(left), ways_out=ways_out)
-            return
-
-
-def _gone(case: Case, optimized: list[Tensor]) -> int:
-    """How many parameters nobody but their optimizer has any more, if some of the model are among them."""
-    ids = {id(one) for one in optimized}
-    if ids.isdisjoint(map(id, case.parameters.values())):
-        return 0
-    there = {id(one) for module in instances(Module) for one in module._parameters.values()}
-    return len(ids - there - {id(one) for one in (*case.leaves, *(value for _, value in case.tensors_of_variables()))})

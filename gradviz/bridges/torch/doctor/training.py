@@ -31,12 +31,12 @@ TELLING = {*BACKWARD, "grad=", "zero_grad", "step"}
 
 def doubled(case: Case) -> Iterator[Finding]:
     """Gradients of an earlier pass that this one is added to."""
-    holds = {name: one for name, one in _leaves(case).items() if one.grad is not None and bool(one.grad.any())}
+    holds = {name: one for name, one in leaves_of(case).items() if one.grad is not None and bool(one.grad.any())}
     if not holds:
         return
     # Of one capture: between two of them there may be a zero_grad().
     steps = max((one.flow.steps for one in case.captures), key=len, default=())
-    after = next((step for step in reversed(steps) if step.function in BACKWARD and _is_of(case, step)), None)
+    after = last_pass(case, steps)
     telling = [step for step in steps if step.writes or step.function in TELLING]
     before = [step for step in telling if after is None or step.number < after.number]
     stale = _piled_up(before, holds, is_over=case.is_over, is_seen=after is not None or not case.is_over)
@@ -63,7 +63,7 @@ def _piled_up(steps: Sequence[Step], holds: Mapping[str, Tensor], *, is_over: bo
     """
     stale = [name for name, one in holds.items() if _stepped(steps, one) is not None]
     twice = [name for name in stale if _used_twice(steps, holds[name])]
-    never = not any(_zeroes(step, one) for one in holds.values() for step in steps)
+    never = not any(zeroes(step, one) for one in holds.values() for step in steps)
     return twice or (stale if is_seen and len(stale) == len(holds) and (is_over or never) else [])
 
 
@@ -71,18 +71,18 @@ def _used_twice(steps: Sequence[Step], tensor: Tensor) -> bool:
     """Whether two changes of a parameter have a pass between them and no zero_grad()."""
     has_changed = has_passed = False
     for step in steps:
-        if _zeroes(step, tensor):
+        if zeroes(step, tensor):
             has_changed = has_passed = False
         elif step.function in BACKWARD:
             has_passed = has_changed
-        elif _changes(step, tensor):
+        elif changes(step, tensor):
             if has_passed:
                 return True
             has_changed = True
     return False
 
 
-def _zeroes(step: Step, tensor: Tensor) -> bool:
+def zeroes(step: Step, tensor: Tensor) -> bool:
     """Whether a call puts the gradient of a parameter to zero, or away."""
     if step.function in ("grad=", "zero_grad"):
         return any(one.ref() is tensor for one in step.reads)
@@ -90,11 +90,15 @@ def _zeroes(step: Step, tensor: Tensor) -> bool:
     return step.function in ZEROES and any(one.storage == grad for one in step.writes)
 
 
-def _is_of(case: Case, step: Step) -> bool:
-    return any(one.ref() is root for one in step.reads for root in case.roots)
+def last_pass(case: Case, steps: Sequence[Step]) -> Step | None:
+    """The last backward() of what is diagnosed."""
+    roots = {id(root) for root in case.roots}
+    passes = (step for step in reversed(steps) if step.function in BACKWARD)
+    return next((step for step in passes if any(id(one.ref()) in roots for one in step.reads)), None)
 
 
-def _leaves(case: Case) -> dict[str, Tensor]:
+def leaves_of(case: Case) -> dict[str, Tensor]:
+    """The leaves that gradients go to and that have a name."""
     return {name: one for one in case.leaves if (name := case.name(one))}
 
 
@@ -105,14 +109,14 @@ def _stepped(steps: Sequence[Step], tensor: Tensor) -> Step | None:
     for step in steps:
         if step.function in BACKWARD:
             passes += 1
-        elif _zeroes(step, tensor):
+        elif zeroes(step, tensor):
             changed, passes = None, 0
-        elif passes and _changes(step, tensor):
+        elif passes and changes(step, tensor):
             changed = step
     return changed if passes else None
 
 
-def _changes(step: Step, tensor: Tensor) -> bool:
+def changes(step: Step, tensor: Tensor) -> bool:
     """Whether a call is a step of an optimizer, or writes into a parameter or into its `.data`."""
     if step.function == "step":
         return any(one.ref() is tensor for one in step.reads)

@@ -1,0 +1,127 @@
+"""Updates that reach no parameter: gradients are gone, the optimizer holds others, or a result is written nowhere."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import torch
+
+from ....program.errors import count_of
+from ..capture import Module
+from ..flow import Step
+from ..graph import Tensor
+from ..instances import instances
+from .case import Case, each_of, in_line, subject, them
+from .diagnosis import Finding
+from .reach import reads_gradient
+from .training import BACKWARD, changes, last_pass, leaves_of, zeroes
+
+UNEVEN = 2
+"""Changes by which parameters differ of which some are trained and others are not; to find optimizers takes time."""
+
+
+def missed(case: Case) -> Iterator[Finding]:
+    """A step of an optimizer, or a change by hand, that leaves the parameters of the pass before it as they were."""
+    after, leaves = _after(case), leaves_of(case)
+    step = next((step for step in after if step.function == "step"), None)
+    before = after if step is None else after[: after.index(step)]
+    if any(one.function in BACKWARD or changes(one, leaf) for one in before for leaf in leaves.values()):
+        return
+    zeroed = {name: zero for zero in before for name, leaf in leaves.items() if zeroes(zero, leaf)}
+    if step is not None and zeroed:
+        line = case.line(next(iter(zeroed.values())))
+        sentence = (
+            f"The optimizer's step{in_line(case.line(step))} uses no gradient of this pass: they were put to zero"
+            f"{in_line(line)}, after backward() and before it."
+        )
+        ways_out = ("Call zero_grad() before backward(), or after step().",)
+        yield Finding("emptied", sentence, tuple(zeroed), line, ways_out=ways_out)
+    elif step is not None and (names := _left(case, after)):
+        line = case.line(step)
+        sentence = (
+            f"{subject(names, case.parameters, 'get')} a gradient, but no optimizer holds {them(names)}: the one that "
+            f"makes a step{in_line(line)} was given others."
+        )
+        ways_out = ("Give the optimizer the parameters of this model: torch.optim.SGD(model.parameters(), lr).",)
+        yield Finding("replaced", sentence, tuple(names), line, ways_out=ways_out)
+    elif step is None and (lost := _lost(case, after, leaves)):
+        line = case.line(lost[0][1])
+        names = [name for name, _ in lost]
+        are = "it is" if len(names) == 1 else "they are"
+        sentence = (
+            f"{subject(names, case.parameters, 'stay')} as {are}{in_line(line)}: what is computed there from "
+            f"{them(names)} and the gradient is a new tensor, and giving it the name of the old one writes nothing."
+        )
+        ways = ("Write in place: with torch.no_grad(): p -= lr * p.grad.", "Or let an optimizer make the step.")
+        yield Finding("rebuilt", sentence, tuple(names), line, True, each_of(names), ways)
+
+
+def _after(case: Case) -> Sequence[Step]:
+    """What was called after the last pass that freed the graph, in one capture."""
+    for one in case.captures:
+        if (last := last_pass(case, one.flow.steps)) is not None:
+            return [step for step in one.flow.steps if step.number > last.number]
+    return []
+
+
+def _left(case: Case, after: Sequence[Step]) -> list[str]:
+    """The parameters of the pass, if no step changes one of them and no optimizer holds one."""
+    trained = _trained(case)
+    are_used = any(changes(step, one) for step in after for one in trained.values())
+    return [] if are_used or any(id(one) in case.optimized for one in trained.values()) else [*trained]
+
+
+def _trained(case: Case) -> dict[str, Tensor]:
+    """The parameters of the models that the pass brings gradients."""
+    reached = {id(one) for one in case.leaves}
+    return {name: one for name, one in case.parameters.items() if id(one) in reached}
+
+
+DIFFERENCES = {"sub", "__sub__", "__isub__", "add", "__add__", "addcmul", "addcdiv", "lerp"}
+"""Calls that somebody moves a parameter with."""
+
+
+def _lost(case: Case, after: Sequence[Step], leaves: dict[str, Tensor]) -> list[tuple[str, Step]]:
+    """The parameters from which, and from whose gradient, something is computed that nobody reads; and where."""
+    read = {one for step in after for one in step.reads}
+    moves = [one for one in after if one.function in DIFFERENCES and not one.writes and read.isdisjoint(one.makes)]
+    ends = {id(seen.ref()): step for step in moves if reads_gradient(after, step) for seen in step.reads}
+    return [(name, ends[id(leaf)]) for name, leaf in leaves.items() if id(leaf) in ends]
+
+
+def replaced(case: Case) -> Iterator[Finding]:
+    """Parameters that get a gradient and that no optimizer holds, if one holds what was in their place."""
+    trained = _trained(case)
+    versions = [one._version for one in trained.values()]
+    if not versions:
+        return
+    is_uneven = max(versions) - min(versions) >= UNEVEN
+    for optimizer in case.optimizers if is_uneven else _of_variables(case):
+        gone = _gone(case, trained, [one for group in optimizer.param_groups for one in group["params"]])
+        if gone and (left := [name for name, one in trained.items() if id(one) not in case.optimized]):
+            sentence = (
+                f"{subject(left, case.parameters, 'get')} a gradient, but no optimizer holds {them(left)}: one still "
+                f"holds {count_of(gone, 'parameter')} that no module has any more."
+            )
+            ways_out = ("Make the optimizer after the last change of the model's parts.",)
+            yield Finding("replaced", sentence, tuple(left), evidence=each_of(left), ways_out=ways_out)
+            return
+
+
+def _of_variables(case: Case) -> list[torch.optim.Optimizer]:
+    return [value for _, value in case.variables if isinstance(value, torch.optim.Optimizer)]
+
+
+def _gone(case: Case, trained: Mapping[str, Tensor], optimized: Sequence[Tensor]) -> int:
+    """How many parameters nobody but their optimizer has any more, if others of the model are among them, or they are
+    those of a model like it."""
+    ids = {id(one) for one in optimized}
+    if ids.isdisjoint(map(id, case.parameters.values())) and not _are_alike(optimized, trained.values()):
+        return 0
+    there = {id(one) for module in instances(Module) for one in module._parameters.values()}
+    return len(ids - there - {id(one) for one in (*case.leaves, *(value for _, value in case.tensors_of_variables()))})
+
+
+def _are_alike(some: Iterable[Tensor], others: Iterable[Tensor]) -> bool:
+    return Counter(one.shape for one in some) == Counter(one.shape for one in others)
