@@ -14,7 +14,7 @@ from .gradients import gradient_of, only_through_first, op_gradient
 from .inference import described, elementwise, like_forward, misfit, need_floats, need_shape, result_dtype, slot
 from .normalization import second_formula, through_standardization
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, in_single, operator
-from .sums import summed
+from .sums import averaged, summed
 
 CHANNEL_FIRST = "dscale = Σ dy x̂, dbias = Σ dy, g = dy scale; dx = (g - avg(g) - x̂ avg(g x̂)) inv_std"
 CHANNEL_SECOND = second_formula("r = inv_std, x̂ = r (x - mean)")
@@ -58,10 +58,9 @@ def need_channels(op: Operator, x: ArraySpec, *vectors: ArraySpec) -> int:
 
 def moments(op: Operator, x: Array, axes: tuple[int, ...]) -> tuple[Array, Array]:
     """Mean and variance of x over `axes`."""
-    count = max(prod(x.shape[axis] for axis in axes), 1)
-    mean = summed(x, axes) / count
+    mean = averaged(x, axes)
     centred = x - by_channel(op, mean, x.ndim)
-    return mean, summed(centred * centred, axes) / count
+    return mean, averaged(centred * centred, axes)
 
 
 def affine(op: Operator, x: Array, mean: Array, inv_std: Array, scale: Array, bias: Array) -> Array:
@@ -113,7 +112,7 @@ def instance_norm_gradient(op: Operator, x: Array, scale: Array, bias: Array, dy
     mean, inv_std = statistics if len(statistics) == 2 else instance_statistics(op, x)
     column = by_channel(op, inv_std, x.ndim)
     x_hat, g = (x - by_channel(op, mean, x.ndim)) * column, dy * by_channel(op, scale, x.ndim)
-    dx = through_standardization(g, x_hat, 1 / column, spatial_axes(op, x.ndim)) if x.size else g
+    dx = through_standardization(g, x_hat, 1 / column, spatial_axes(op, x.ndim))
     axes = batch_axes(op, x.ndim)
     return dx, summed(dy * x_hat, axes), summed(dy, axes)
 
@@ -211,10 +210,9 @@ def group_norm(op: Operator, x: Array, scale: Array, bias: Array) -> Arrays:
     Source: Wu and He, Group Normalization (2018), arXiv:1803.08494.
     """
     groups = grouped(op, x)
-    count = max(groups.shape[2], 1)
-    mean = summed(groups, 2, keepdims=True) / count
+    mean = averaged(groups, 2, keepdims=True)
     centred = groups - mean
-    inv_std = 1 / np.sqrt(summed(centred * centred, 2, keepdims=True) / count + op.args.get("epsilon", 1e-5))
+    inv_std = 1 / np.sqrt(averaged(centred * centred, 2, keepdims=True) + op.args.get("epsilon", 1e-5))
     y = ungrouped(op, centred * inv_std, x) * by_channel(op, scale, x.ndim) + by_channel(op, bias, x.ndim)
     return (y, mean.reshape(mean.shape[:2]), inv_std.reshape(mean.shape[:2]))[: len(op.outputs)]
 
@@ -240,5 +238,5 @@ def group_norm_gradient(
 ) -> tuple[Array, Array, Array]:
     column = inv_std.reshape((*inv_std.shape, 1))
     x_hat, g = (grouped(op, x) - mean.reshape(column.shape)) * column, grouped(op, dy * by_channel(op, scale, x.ndim))
-    dx, axes = through_standardization(g, x_hat, 1 / column, 2) if x.size else g, batch_axes(op, x.ndim)
+    dx, axes = through_standardization(g, x_hat, 1 / column, 2), batch_axes(op, x.ndim)
     return ungrouped(op, dx, x), summed(dy * ungrouped(op, x_hat, x), axes), summed(dy, axes)

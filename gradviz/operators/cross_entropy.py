@@ -11,7 +11,7 @@ from .inference import described, elementwise, misfit, need_floats, result_dtype
 from .loss import FLOOR, rows_and_classes, weighed
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, in_single, operator, register_gradient
 from .smooth_activations import logistic
-from .sums import summed
+from .sums import averaged, summed
 
 
 def soft_spec(op: Operator, x: ArraySpec, labels: ArraySpec) -> ArraySpec:
@@ -107,7 +107,7 @@ def likelihood_slope(op: Operator, x: Array, t: Array) -> Array:
 
 def row_means(x: Array) -> Array:
     """Means over the last dimension, 0 over nothing; a scalar is its own mean."""
-    return summed(x, -1) / max(x.shape[-1], 1) if x.shape else x
+    return averaged(x, -1) if x.shape else x
 
 
 @operator(

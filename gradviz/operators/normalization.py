@@ -28,7 +28,7 @@ from .inference import (
     slot,
 )
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, in_single, operator
-from .sums import summed
+from .sums import averaged, summed
 
 ARGS: dict[str, Any] = {"axis": 1, "epsilon": 1e-5, "elementwise_affine": 0}
 TINY = 1e-12
@@ -50,12 +50,7 @@ def second_formula(standard: str, *, is_centred: bool = True) -> str:
 
 def through_standardization(g: Array, standard: Array, sigma: Array, axis: Any) -> Array:
     """The gradient of x from that of x̂ = `standard`, both standardized along `axis` with deviation `sigma`."""
-
-    def mean(array: Array) -> Array:
-        total = summed(array, axis, keepdims=True)
-        return total / (array.size // total.size)
-
-    return (g - mean(g) - standard * mean(g * standard)) / sigma
+    return (g - averaged(g, axis, True) - standard * averaged(g * standard, axis, True)) / sigma
 
 
 def affine_specs(op: Operator, x: ArraySpec, *affine: ArraySpec, first: int = 1) -> None:
@@ -103,10 +98,9 @@ def layer_norm(op: Operator, x: Array, *affine: Array) -> tuple[Array, Array, Ar
     """
     axis = canonical_axis(op.args.get("axis", 1), x.shape)
     x2 = as_matrix(x, axis)
-    count = max(x2.shape[1], 1)
-    mean = summed(x2, 1, keepdims=True) / count
+    mean = averaged(x2, 1, keepdims=True)
     centred = x2 - mean
-    std = np.sqrt(summed(centred * centred, 1, keepdims=True) / count + op.args.get("epsilon", 1e-5))
+    std = np.sqrt(averaged(centred * centred, 1, keepdims=True) + op.args.get("epsilon", 1e-5))
     y = centred / std
     if op.args.get("elementwise_affine", 0):
         scale, bias = affine
@@ -296,7 +290,7 @@ def rms_norm(op: Operator, x: Array, scale: Array, bias: Array) -> tuple[Array, 
     """
     axis = canonical_axis(op.args.get("axis", 1), x.shape)
     x2 = as_matrix(x, axis)
-    inv_rms = 1 / np.sqrt(summed(x2 * x2, 1) / max(x2.shape[1], 1) + op.args.get("eps", 0.0))
+    inv_rms = 1 / np.sqrt(averaged(x2 * x2, 1) + op.args.get("eps", 0.0))
     y = x2 * inv_rms.reshape((-1, 1)) * scale.reshape(-1) + bias.reshape(-1)
     return y.reshape(x.shape), inv_rms.reshape(x.shape[:axis])
 
@@ -313,5 +307,5 @@ def rms_norm_gradient(op: Operator, dy: Array, x: Array, scale: Array, inv_rms: 
     x2, column = as_matrix(x, op.args.get("axis", 1)), inv_rms.reshape((-1, 1))
     dy2, x_hat = dy.reshape(x2.shape), x2 * column
     g = dy2 * scale.reshape(-1)
-    dx = column * (g - x_hat * (summed(g * x_hat, 1, keepdims=True) / max(x2.shape[1], 1)))
+    dx = column * (g - x_hat * averaged(g * x_hat, 1, keepdims=True))
     return dx.reshape(x.shape), summed(dy2 * x_hat, 0).reshape(scale.shape), summed(dy2, 0).reshape(scale.shape)

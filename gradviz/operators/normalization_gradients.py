@@ -13,7 +13,6 @@ and what arrives at dscale = Σ dy x̂ adds ∂dscale dy to h and ∂dscale x̂ 
 """
 
 from collections.abc import Callable
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,7 @@ from .gradients import Steps, arriving, gradient_of
 from .inference import as_matrix, like_forward, need_shape
 from .normalization import TINY, standardized
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, in_single, register_gradient
-from .sums import summed
+from .sums import averaged, summed
 
 Gather = Callable[[Array], Array]
 """The mean or sum over the elements that share a statistic, which stays with size 1."""
@@ -72,9 +71,9 @@ def affine_second(
     return scale * g_g + g_dscale * x_hat + g_dbias, g_x, dy * g_g
 
 
-def mean_over(axis: Any, size: int) -> Gather:
-    """The mean over `axis`, of `size` elements; 0 of none."""
-    return lambda array: summed(array, axis, keepdims=True) / max(size, 1)
+def mean_over(axis: int | tuple[int, ...]) -> Gather:
+    """The mean over `axis`."""
+    return lambda array: averaged(array, axis, keepdims=True)
 
 
 def layer_norm_second_spec(op: Operator, *specs: ArraySpec) -> Any:
@@ -100,7 +99,7 @@ def layer_norm_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 def layer_norm_gradient_gradient(op: Operator, dy: Array, mean: Array, std: Array, x: Array, *rest: Array) -> Arrays:
     """Gradients of LayerNormGradient; `scale`, ∂dscale and ∂dbias are there with elementwise_affine."""
     x_hat, sigma = standardized(op, x, mean, std)
-    gather, dy2 = mean_over(1, x_hat.shape[1]), dy.reshape(x_hat.shape)
+    gather, dy2 = mean_over(1), dy.reshape(x_hat.shape)
     if len(rest) == 1:
         g_g, g_x = second(dy2, rest[0].reshape(x_hat.shape), 0 * dy2, x_hat, 1 / sigma, gather, centred=True)
         return g_g.reshape(x.shape), g_x.reshape(x.shape)
@@ -135,7 +134,7 @@ def rms_norm_gradient_gradient(
 ) -> tuple[Array, Array, Array]:
     x2, r = as_matrix(x, op.args.get("axis", 1)), inv_rms.reshape((-1, 1))
     g_dx, g_dscale, g_dbias = (array.reshape((-1, x2.shape[1])) for array in arrived)
-    gather = mean_over(1, x2.shape[1])
+    gather = mean_over(1)
     g_dy, g_x, terms = affine_second(
         dy.reshape(x2.shape), scale.reshape(-1), (g_dx, g_dscale, g_dbias), x2 * r, r, gather, centred=False
     )
@@ -175,7 +174,7 @@ def spatial_bn_gradient_gradient(
     x_hat = (x - mean) * r
     if testing:
         return dy * g_dscale * r, summed(dy * g_dx * r, axes), g_dx * scale_ * r + g_dscale * x_hat + g_dbias
-    gather = mean_over(axes, prod(x.shape[axis] for axis in axes))
+    gather = mean_over(axes)
     g_dy, g_x, terms = affine_second(dy, scale_, (g_dx, g_dscale, g_dbias), x_hat, r, gather)
     return g_x, summed(terms, axes), g_dy
 
@@ -193,7 +192,7 @@ def instance_norm_gradient_gradient(
         statistics = instance_statistics(op, x)
     mean, r, scale_, *arrived = by_channels(op, x, *statistics, scale, g_dscale, g_dbias)
     axes = spatial_axes(op, x.ndim)
-    gather = mean_over(axes, prod(x.shape[axis] for axis in axes))
+    gather = mean_over(axes)
     g_dy, g_x, terms = affine_second(dy, scale_, (g_dx, arrived[0], arrived[1]), (x - mean) * r, r, gather)
     return g_x, summed(terms, batch_axes(op, x.ndim)), g_dy
 
@@ -213,7 +212,7 @@ def group_norm_gradient_gradient(
         (grouped(op, g_dx), g_dscale, g_dbias),
         (groups - mean.reshape(column)) * r,
         r,
-        mean_over(2, groups.shape[2]),
+        mean_over(2),
     )
     g_scale = summed(ungrouped(op, terms, x), batch_axes(op, x.ndim))
     return ungrouped(op, g_dy, x), ungrouped(op, g_x, x), g_scale

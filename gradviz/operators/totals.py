@@ -12,7 +12,7 @@ from .inference import canonical_axis, described, like_forward, misfit, need_flo
 from .reductions import ARGS as REDUCED
 from .reductions import along, float_spec, reduced_axes, spread
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, each_of, in_single, operator, register_gradient
-from .sums import WIDER, summed
+from .sums import WIDER, averaged, summed
 
 ARGS: dict[str, Any] = {"average": 0}
 
@@ -39,7 +39,7 @@ def total_gradient_spec(op: Operator, x: ArraySpec, dy: ArraySpec) -> ArraySpec:
 @in_single
 def averaged_loss(op: Operator, x: Array) -> Array:
     """Mean of all n elements of x, of shape (); 0 where x is empty."""
-    return summed(x) / max(x.size, 1)
+    return averaged(x)
 
 
 @gradient_of("AveragedLoss", "x, dloss -> dx", "∂dloss = Σᵢ ∂dxᵢ / n", infer=total_gradient_spec)
