@@ -21,23 +21,34 @@ UNEVEN = 2
 """Changes by which parameters differ of which some are trained and others are not; to find optimizers takes time."""
 
 
-def missed(case: Case) -> Iterator[Finding]:
-    """A step of an optimizer, or a change by hand, that leaves the parameters of the pass before it as they were."""
-    after, leaves = _after(case), leaves_of(case)
-    step = next((step for step in after if step.function == "step"), None)
-    before = after if step is None else after[: after.index(step)]
-    if any(one.function in BACKWARD or changes(one, leaf) for one in before for leaf in leaves.values()):
+def emptied(case: Case) -> Iterator[Finding]:
+    """Gradients that are put to zero between a pass and the step that was to use them, the last one of a capture."""
+    leaves = leaves_of(case)
+    steps = list(max((one.flow.steps for one in case.captures), key=len, default=()))
+    while steps and steps[-1].function != "step":
+        steps.pop()
+    passes = [number for number, step in enumerate(steps) if step.function in BACKWARD]
+    if not passes or steps[-1].reads:
         return
-    zeroed = {name: zero for zero in before for name, leaf in leaves.items() if zeroes(zero, leaf)}
-    if step is not None and zeroed:
+    since = steps[passes[-1] :]
+    zeroed = {name: step for step in since for name, leaf in leaves.items() if zeroes(step, leaf)}
+    if zeroed:
         line = case.line(next(iter(zeroed.values())))
         sentence = (
-            f"The optimizer's step{in_line(case.line(step))} uses no gradient of this pass: they were put to zero"
+            f"The optimizer's step{in_line(case.line(steps[-1]))} has no gradient to use: they were put to zero"
             f"{in_line(line)}, after backward() and before it."
         )
         ways_out = ("Call zero_grad() before backward(), or after step().",)
         yield Finding("emptied", sentence, tuple(zeroed), line, ways_out=ways_out)
-    elif step is not None and (names := _left(case, after)):
+
+
+def missed(case: Case) -> Iterator[Finding]:
+    """A step of an optimizer, or a change by hand, that leaves the parameters of the pass before it as they were."""
+    after, leaves = _after(case), leaves_of(case)
+    if any(changes(step, one) for step in after for one in leaves.values()):
+        return
+    step = next((step for step in after if step.function == "step"), None)
+    if step is not None and (names := _left(case, after)):
         line = case.line(step)
         sentence = (
             f"{subject(names, case.parameters, 'get')} a gradient, but no optimizer holds {them(names)}: the one that "
@@ -45,7 +56,7 @@ def missed(case: Case) -> Iterator[Finding]:
         )
         ways_out = ("Give the optimizer the parameters of this model: torch.optim.SGD(model.parameters(), lr).",)
         yield Finding("replaced", sentence, tuple(names), line, ways_out=ways_out)
-    elif step is None and (lost := _lost(case, after, leaves)):
+    elif lost := _lost(after, leaves):
         line = case.line(lost[0][1])
         names = [name for name, _ in lost]
         are = "it is" if len(names) == 1 else "they are"
@@ -66,10 +77,10 @@ def _after(case: Case) -> Sequence[Step]:
 
 
 def _left(case: Case, after: Sequence[Step]) -> list[str]:
-    """The parameters of the pass, if no step changes one of them and no optimizer holds one."""
+    """The parameters of the pass, if no optimizer holds one, nor seems to have put its gradient to zero."""
     trained = _trained(case)
-    are_used = any(changes(step, one) for step in after for one in trained.values())
-    return [] if are_used or any(id(one) in case.optimized for one in trained.values()) else [*trained]
+    are_held = any(zeroes(step, one) for step in after for one in trained.values())
+    return [] if are_held or any(id(one) in case.optimized for one in trained.values()) else [*trained]
 
 
 def _trained(case: Case) -> dict[str, Tensor]:
@@ -82,7 +93,7 @@ DIFFERENCES = {"sub", "__sub__", "__isub__", "add", "__add__", "addcmul", "addcd
 """Calls that somebody moves a parameter with."""
 
 
-def _lost(case: Case, after: Sequence[Step], leaves: dict[str, Tensor]) -> list[tuple[str, Step]]:
+def _lost(after: Sequence[Step], leaves: dict[str, Tensor]) -> list[tuple[str, Step]]:
     """The parameters from which, and from whose gradient, something is computed that nobody reads; and where."""
     read = {one for step in after for one in step.reads}
     moves = [one for one in after if one.function in DIFFERENCES and not one.writes and read.isdisjoint(one.makes)]

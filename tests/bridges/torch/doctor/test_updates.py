@@ -20,24 +20,36 @@ def loss_of(model):
     return (model(X).squeeze(1) - Y).square().mean()
 
 
-@pytest.mark.parametrize("set_to_none", [True, False])
-def test_gradients_that_are_put_to_zero_before_the_step_are_found(set_to_none):
+def test_gradients_that_are_put_to_zero_before_the_step_are_found():
     model = nn.Linear(4, 1)
     optimizer = sgd(*model.parameters())
     with gradviz.torch.capture(model):
         for _ in range(2):
             loss = loss_of(model)
             loss.backward()
-            optimizer.zero_grad(set_to_none=set_to_none)
+            optimizer.zero_grad()
             optimizer.step()
     (found,) = gradviz.diagnose(loss, model).findings
     assert (found.kind, found.harm, set(found.names)) == ("emptied", True, {"weight", "bias"})
-    assert found.line.text.startswith("optimizer.zero_grad(")
+    assert found.line.text == "optimizer.zero_grad()"
     step = replace(found.line, number=found.line.number + 1)
     assert found.sentence == (
-        f"The optimizer's step in {step} uses no gradient of this pass: they were put to zero in {found.line}, after "
+        f"The optimizer's step in {step} has no gradient to use: they were put to zero in {found.line}, after "
         "backward() and before it."
     )
+
+
+def test_a_step_that_comes_before_the_pass_of_its_round_is_found():
+    model = nn.Linear(4, 1)
+    optimizer = sgd(*model.parameters())
+    with gradviz.torch.capture(model):
+        for _ in range(2):
+            optimizer.zero_grad()
+            loss = loss_of(model)
+            optimizer.step()
+            loss.backward()
+    (found,) = gradviz.diagnose(loss, model).findings
+    assert (found.kind, found.line.text) == ("emptied", "optimizer.zero_grad()")
 
 
 def test_gradients_of_tensors_that_no_module_has_are_found_to_be_put_away():
@@ -156,8 +168,26 @@ def stepped_after_another():
     return loss, model
 
 
+def judged_and_forged():
+    maker, judge = nn.Linear(4, 4), nn.Linear(4, 1)
+    first, second = sgd(*judge.parameters()), sgd(*maker.parameters())
+    with gradviz.torch.capture(maker, judge):
+        for _ in range(2):
+            fake = maker(X)
+            loss = loss_of(judge) + judge(fake.detach()).mean()
+            first.zero_grad()
+            loss.backward()
+            first.step()
+            second.zero_grad()
+            judge(fake).mean().backward()
+            first.zero_grad()
+            second.step()
+    return loss, judge
+
+
 @pytest.mark.parametrize(
-    "program", [in_place, written_back, in_an_inner_loop, zeroed_for_the_next_pass, stepped_after_another]
+    "program",
+    [judged_and_forged, in_place, written_back, in_an_inner_loop, zeroed_for_the_next_pass, stepped_after_another],
 )
 def test_updates_that_reach_parameters_are_healthy(program):
     found = gradviz.diagnose(*program())
