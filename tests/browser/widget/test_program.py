@@ -170,3 +170,5 @@ def test_of_hundreds_of_blobs_the_first_are_named_and_the_others_counted(host: H
     view.inspector.get_by_role("tab", name="Value").click()
     expect(view.inspector.locator(".gv-chips")).to_contain_text(re.compile(r"28\d more"))
     assert view.inspector.locator(".gv-chips button").count() <= 21
+    box_of_rows = box(view.program.locator(".gv-lines-backward"))
+    assert box(row)[1] >= box_of_rows[1] - 1  # its first line is in sight, though it is higher than the window

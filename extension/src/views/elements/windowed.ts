@@ -104,12 +104,12 @@ export function createWindowed<Row extends { element: HTMLElement }>(box: HTMLEl
     box.scrollTop = to;
   }
 
-  /** Scrolls a row to the middle, if it is out of sight. */
+  /** Scrolls a row to the middle, if it is out of sight; one that is higher than the window to its first line. */
   function reveal(index: number): void {
     revealed = index;
     const isSeen = top(index) >= scrolled && top(index + 1) <= scrolled + height;
     if (isSeen || index >= count()) return;
-    const middle = (): number => (top(index) + top(index + 1) - height) / 2;
+    const middle = (): number => Math.min(top(index), (top(index) + top(index + 1) - height) / 2);
     put(middle());
     measureRows();
     scrollTo(middle());
