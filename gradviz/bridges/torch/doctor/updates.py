@@ -31,7 +31,11 @@ def emptied(case: Case) -> Iterator[Finding]:
     if not passes or steps[-1].reads:
         return
     since = steps[passes[-1] :]
-    zeroed = {name: step for step in since for name, leaf in leaves.items() if zeroes(step, leaf)}
+    firsts = {
+        name: next((step for step in since if zeroes(step, leaf) or changes(step, leaf)), None)
+        for name, leaf in leaves.items()
+    }
+    zeroed = {name: step for name, step in firsts.items() if step is not None and zeroes(step, leaves[name])}
     if zeroed:
         line = case.line(next(iter(zeroed.values())))
         sentence = (

@@ -156,6 +156,18 @@ def zeroed_for_the_next_pass():
     return loss, model
 
 
+def zeroed_after_the_step_and_before_that_of_another():
+    model, other = nn.Linear(4, 1), nn.Linear(4, 1)
+    first, second = sgd(*model.parameters()), sgd(*other.parameters())
+    with gradviz.torch.capture(model):
+        loss = loss_of(model)
+        loss.backward()
+        first.step()
+        first.zero_grad()
+        second.step()
+    return loss, model
+
+
 def stepped_after_another():
     model, other = nn.Linear(4, 1), nn.Linear(4, 1)
     optimizers = sgd(*other.parameters()), sgd(*model.parameters())
@@ -187,7 +199,15 @@ def judged_and_forged():
 
 @pytest.mark.parametrize(
     "program",
-    [judged_and_forged, in_place, written_back, in_an_inner_loop, zeroed_for_the_next_pass, stepped_after_another],
+    [
+        judged_and_forged,
+        in_place,
+        written_back,
+        in_an_inner_loop,
+        zeroed_for_the_next_pass,
+        zeroed_after_the_step_and_before_that_of_another,
+        stepped_after_another,
+    ],
 )
 def test_updates_that_reach_parameters_are_healthy(program):
     found = gradviz.diagnose(*program())
