@@ -129,7 +129,7 @@ def answer(here: NetView, word: str) -> WhyNoneView:
         if (beside := _beside(here, word)) is not None:
             return beside
         raise
-    return msgspec.structs.replace(_proof(view, blob), asked=asked)
+    return msgspec.structs.replace(_proof(*view.differentiated(blob)), asked=asked)
 
 
 def _beside(here: NetView, word: str) -> WhyNoneView | None:
