@@ -189,3 +189,14 @@ def test_a_breakpoint_at_what_is_to_come_says_so_until_it_has_come():
     one.continue_()
     [mark] = one.session.breakpoints
     assert mark.description == "stops at Tanh"
+
+
+def test_what_lies_behind_is_no_event_after_where_it_stood():
+    one = live(gated(), ["loss"], workspace=fed(2))
+    while one.next != "#3 SumElements":
+        one.step()
+    position = len(one.session)
+    with pytest.raises(GradvizError, match=rf"no event after position {position} was about 2\.loop_net\[1\]"):
+        one.run_to("2.loop_net[1]")
+    one.session.run_back_to("2.loop_net[1]")
+    assert one.session.position < position
