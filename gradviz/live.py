@@ -100,9 +100,10 @@ class Live:
             raise bad_argument("target", target, "what it is called, as text")
         if not self._session.is_target(target) and not self._engine.is_to_come(target):
             self._session.run_to(target)  # says what is wrong with it
+        begun = self._passed
         if (at := self._run(partial(_target, target))) is None:
             raise CursorError(
-                f"The pass is over, and no event was about {shorten(target)}.",
+                f"The pass is over, and no event after position {begun} was about {shorten(target)}.",
                 kind="not_found",
                 ways_out=["What happened is recorded: session.run_back_to, session.why_none."],
             )

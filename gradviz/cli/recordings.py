@@ -10,7 +10,9 @@ from typing import Any
 from .. import Session
 from ..debugger.answers import Questions
 from ..debugger.document import ENDING
+from ..program.events import Failed
 from ..program.files import FileError, write_whole
+from ..runtime.watched import INTERRUPTED
 from .files import is_recording, read_net, read_recording
 from .nets import recorded
 from .output import give, say, target, written
@@ -75,7 +77,11 @@ def ask(args: Namespace) -> int:
 
 
 def _session(args: Namespace) -> Session:
-    """The session in a file, or that of the net in it, where `--at` says or else at the end."""
+    """The session in a file, or that of the net in it, where `--at` says or else at the end.
+
+    Raises:
+        KeyboardInterrupt: recording was interrupted. And what `read_recording`, `recorded` and `move` raise.
+    """
     if is_recording(args.file):
         if args.ys or args.feed or args.device:
             raise FileError(
@@ -86,5 +92,8 @@ def _session(args: Namespace) -> Session:
         session = read_recording(args.file)
     else:
         session = recorded(read_net(args.file), args)
+        last = session.events[-1]
+        if isinstance(last, Failed) and last.error == INTERRUPTED:
+            raise KeyboardInterrupt
     session.run_to(len(session) if args.at is None else args.at)
     return session

@@ -118,6 +118,11 @@ def wrong_count(function: "Function", what: str) -> GradientError:
     )
 
 
+def misfit(function: "Function", error: GradientError) -> GradientError:
+    """A backward method that returned a gradient that does not fit its input, of which `error` speaks."""
+    return error.retold(f"The backward method of {function.label} returned what does not fit. {error.message}")
+
+
 def differentiable_once(function: "Function") -> GradientError:
     """The gradient of a gradient that a user's backward method computed on arrays."""
     return GradientError(

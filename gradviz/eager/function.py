@@ -22,11 +22,11 @@ import numpy as np
 from ..operators import register_gradient, register_kernel
 from ..operators.gradients import gradient_name
 from ..operators.registry import NUMERIC, Array, Gradients, RuleAnswer
-from ..program import Operator, RunError
+from ..program import GradientError, Operator, RunError
 from ..program.code_line import Instruction, caller
 from ..program.errors import repr_of
 from ..runtime.devices import CPU, copied, device_of, is_on_gpu
-from .faults import called, common_device, differentiable_once, wrong_count, wrong_results
+from .faults import called, common_device, differentiable_once, misfit, wrong_count, wrong_results
 from .gradients import Gradient, checked_array, read_only, zeros_like
 from .variable import Variable, as_variables
 
@@ -262,10 +262,13 @@ class Function:
             gxs = (gxs,)
         if len(gxs) != len(self.inputs):
             raise wrong_count(self, f"{len(gxs)} gradients")
-        return [
-            None if gx is None or not wanted >> at & 1 else copied(checked_array(x, gx, self.arrays[at]))
-            for at, (x, gx) in enumerate(zip(self.inputs, gxs, strict=True))
-        ]
+        try:
+            return [
+                None if gx is None or not wanted >> at & 1 else copied(checked_array(x, gx, self.arrays[at]))
+                for at, (x, gx) in enumerate(zip(self.inputs, gxs, strict=True))
+            ]
+        except GradientError as error:
+            raise misfit(self, error) from None
 
     def explained(self, error: Exception) -> Exception:
         """`error`, met on the way back, said of this call."""

@@ -130,7 +130,7 @@ class NetDef:
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
         """The net in a JSON text. Raises NetError like `from_dict`, also where the text is cut off."""
-        with suppress(msgspec.MsgspecError, RecursionError):
+        with suppress(msgspec.MsgspecError, RecursionError, UnicodeError):
             document = msgspec.json.decode(text, type=_Document)
             if document.version == VERSION:
                 return cls._of(document)

@@ -1,7 +1,10 @@
 """`gradviz graph` and `gradviz ask`: recordings and nets drawn and asked."""
 
 import json
+import os
+import signal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -68,6 +71,25 @@ def test_a_question_is_asked_at_a_place(recording: Path, command: Command) -> No
 def test_a_net_that_is_fed_has_values_to_ask_for(net: Path, command: Command) -> None:
     assert "agrees with differences" in command("ask", "net.json", "check", "#0", "--feed", "x.npz").out
     assert command("ask", "net.json", "numbers", "x", "0", "1", "--feed", "x.npz").out.startswith("x@0, 2 rows of 3")
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_an_interrupted_recording_of_a_net_is_neither_asked_nor_drawn(tmp_path: Path, command: Command) -> None:
+    @gradviz.register_kernel("InterruptedOnTheWay")
+    def interrupted(op: gradviz.Operator, x: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGINT)
+        return x * 1
+
+    net = gradviz.Net("interrupted")
+    net.Tanh("x", "a")
+    net.add("InterruptedOnTheWay", ["a"], "b")
+    net.Tanh("a", "y")
+    net.save(tmp_path / "interrupted.json")
+    for question in (["ask", "interrupted.json", "ledger", "x"], ["graph", "interrupted.json", "-o", "drawn.svg"]):
+        done = command(*question, "--feed", "x=1.0", "--ys", "y")
+        assert (done.status, done.out) == (130, "")
+        assert done.err == f"gradviz {question[0]}: interrupted\n"
+    assert not (tmp_path / "drawn.svg").exists()
 
 
 def test_recordings_of_variables_are_asked_and_drawn(command: Command) -> None:

@@ -180,3 +180,23 @@ def test_what_was_looked_at_is_not_looked_at_again():
         assert isinstance(cursor._recording, Recording)
         assert cursor._recording.text is text
     assert text.followed == len(cursor)
+
+
+def test_a_breakpoint_at_what_is_to_come_says_so_until_it_has_come():
+    one = live(gated(), ["loss"], workspace=fed(1))
+    mark = one.break_on("Tanh")
+    assert repr(mark) == "<Breakpoint 1: stops at Tanh, nothing is called so by now; no hit>"
+    one.continue_()
+    [mark] = one.session.breakpoints
+    assert mark.description == "stops at Tanh"
+
+
+def test_what_lies_behind_is_no_event_after_where_it_stood():
+    one = live(gated(), ["loss"], workspace=fed(2))
+    while one.next != "#3 SumElements":
+        one.step()
+    position = len(one.session)
+    with pytest.raises(GradvizError, match=rf"no event after position {position} was about 2\.loop_net\[1\]"):
+        one.run_to("2.loop_net[1]")
+    one.session.run_back_to("2.loop_net[1]")
+    assert one.session.position < position

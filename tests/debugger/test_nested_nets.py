@@ -358,3 +358,19 @@ def test_what_a_recording_keeps_grows_with_the_iterations_as_they_do():
         counts.append(np.array([len(trace.events), len(trace.frames), len(trace.arrays), len(trace.stacks)]))
     np.testing.assert_array_equal(counts[2] - counts[1], counts[1] - counts[0])
     assert (counts[1] - counts[0] < 20 * np.array([40, 10, 25, 4])).all()
+
+
+@pytest.mark.parametrize("place", ["2.loop_net[1]", "11.loop_net[2]"])
+def test_a_round_has_the_gradients_of_its_body_which_is_all_of_it(place):
+    session = debug(gated(), ["loss"], workspace=fed(ROUNDS))
+    session.run_to(place)
+    assert session.path == (place,)
+    for before, inside in {"w": "w@0", "h": "h@0", "h@1": "h@2"}.items():
+        body = f"2.loop_net[1]/0.net:{inside}"
+        for question in (session.why_none, session.paths, session.check):
+            assert str(question(before)) == str(question(body))
+        assert str(session.ledger(f"2.loop_net[1]:{before}")) == str(session.ledger(body))
+    assert session.why_none("h").status == "has one"
+    assert session.why_none("i").cuts[0].text == "i@0 → i@1: no gradient arrives at i@1 from around this net."
+    gradients = [one.gradients for one in session.versions("h").versions]
+    assert gradients == [["h_grad_1@0"], ["h/_DO_OPERATOR_INNER_GRAD_@0"]]

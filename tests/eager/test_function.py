@@ -187,6 +187,7 @@ def test_a_backward_method_that_returns_what_does_not_fit_is_refused(
     with pytest.raises(GradientError, match=words) as caught:
         y.backward(gradient=np.ones(2), schedule=schedule)
     assert caught.value.kind == kind
+    assert "The backward method of Wrong returned" in caught.value.message
     assert [v.grad for v in (x, w, y)] == [None, None, None]
 
 

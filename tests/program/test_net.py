@@ -161,6 +161,12 @@ def test_a_truncated_file_is_refused(cut):
         Net.from_json(small_net().to_json()[:cut])
 
 
+def test_a_text_in_another_encoding_is_refused():
+    with pytest.raises(NetError, match="can't decode byte 0xe9") as caught:
+        Net.from_json('{"name": "é", "ops": []}'.encode("latin-1"))
+    assert caught.value.kind == "bad_file"
+
+
 def test_a_hostile_name_in_a_file_is_refused():
     data = {"ops": [{"type": "Relu", "inputs": ["<img src=x onerror=alert(1)>"], "outputs": ["y"]}]}
     with pytest.raises(NetError, match="cannot be a name"):

@@ -231,7 +231,8 @@ def _planned(here: NetView, word: str) -> _Planned:
     if statement is not None:
         return _of_operator(view, statement)
     view, writings = here.find(word)
-    return _of_blob(view, meant(writings), doubles_of(view))
+    view, blob = view.differentiated(meant(writings))
+    return _of_blob(view, blob, doubles_of(view))
 
 
 def _operator(here: NetView, word: str) -> tuple[NetView, Statement | None]:

@@ -201,7 +201,7 @@ def _whole(view: NetView, of_net: list[Entry]) -> list[Entry]:
 def _of_one(here: NetView, word: str) -> LedgerView:
     """The ledger of a gradient that came alone."""
     view, versions = here.find(word)
-    blob = meant(versions)
+    view, blob = view.differentiated(meant(versions))
     one = gradient_of(view, blob)
     if one is None:
         of = _is_of(view, blob)

@@ -160,11 +160,34 @@ class NetView:
             if argument == "cond_net":
                 continue
             view = NetView(self.recorded, self.position, net)
-            body = net.forward[0] if argument == "loop_net" and len(net.forward) == 1 else None
-            if body is not None and body.op.type == "Do":
-                yield from ((f"{argument}/0.{way}", inner) for way, inner in view.inside(body))
-            else:
+            if (body := view._body) is None:
                 yield argument, view
+            else:
+                yield from ((f"{argument}/0.{way}", inner) for way, inner in view.inside(body))
+
+    @property
+    def _body(self) -> Statement | None:
+        """The Do that is all of this net, of a loop: the pass goes through its net, and knows nothing of this one."""
+        only = self.net.forward[0] if self.net.path and len(self.net.forward) == 1 else None
+        is_body = only is not None and only.op.type == "Do" and self.net.path[-1].endswith(".loop_net")
+        return only if is_body else None
+
+    def differentiated(self, blob: Writing) -> tuple[NetView, Writing]:
+        """A version where the pass goes through it: of a round of a loop, in the net of its Do."""
+        body = self._body
+        inner = None if body is None else take_apart(body.op, 0).inner.get(blob.name)
+        if body is None or inner is None or blob.statement not in (None, body):
+            return self, blob
+        net = body.nets["net"]
+        versions = [
+            one for one in net.writings.get(inner, ()) if one.statement is None or one.statement.role == "forward"
+        ]
+        if not versions:
+            return self, blob
+        run = self.run_of(is_backward=False)
+        runs = [] if run is None else self.recorded.runs_in(run, net.path, is_backward=False)
+        view = self.of(runs[0]) if runs else NetView(self.recorded, self.position, net)
+        return view, versions[0 if blob.statement is None else -1]
 
     def run_with(self, blob: Writing) -> int | None:
         """Which of the two runs of a nested net knows a version, first the one forward; None: neither does."""

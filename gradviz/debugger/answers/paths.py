@@ -190,7 +190,7 @@ def answer(here: NetView, y: str | None, x: str, k: int, pace: Pace) -> PathsVie
     """The `k` greatest paths from `y`, or all ys, to `x`; raises CursorError ``not_found``, ``bad_argument``."""
     k = whole_number("k", k, "a number of paths, 1 at least: paths(x, k=5)", 1)
     view, versions = here.find(x)
-    blob = meant(versions)
+    view, blob = view.differentiated(meant(versions))
     starts = _starts(view, y)
     start_gradients = {start: None if parts is None else _array(view, start, parts) for start, parts in starts.items()}
     has_values = not view.recorded.is_saved and all(array is not None for array in start_gradients.values())
@@ -249,9 +249,10 @@ def _starts(view: NetView, y: str | None) -> Mapping[Writing, Parts | None]:
     if y is None:
         return {blob: sent.parts for blob, sent in seeded.items()}
     other, versions = view.find(y)
+    other, last = other.differentiated(versions[-1])
     if other.where != view.where:
         raise bad_argument("y", y, "two blobs of one net; ask in the nested net for the paths there")
-    blob = next((one for one in seeded if one in versions), versions[-1])
+    blob = next((one for one in seeded if one in versions), last)
     if blob in seeded:
         return {blob: seeded[blob].parts}
     sent = gradient_of(view, blob)

@@ -124,7 +124,12 @@ def answer(here: NetView, word: str) -> VersionsView:
             ],
             is_kept=bool(keeping),
             is_lost=has_stopped and str(blob) == lost,
-            gradients=[_then(view, part) for one in sent(view, blob) if one.at <= view.position for part in one.parts],
+            gradients=[
+                _then(view, part)
+                for one in sent(*view.differentiated(blob))
+                if one.at <= view.position
+                for part in one.parts
+            ],
         )
         for blob, after in zip(blobs, [*blobs[1:], None], strict=True)
         for keeping in [view.readers(view.net.version(saved_name(BlobVersion(name, blob.version)), 0))]

@@ -129,7 +129,7 @@ def answer(here: NetView, word: str) -> WhyNoneView:
         if (beside := _beside(here, word)) is not None:
             return beside
         raise
-    return msgspec.structs.replace(_proof(view, blob), asked=asked)
+    return msgspec.structs.replace(_proof(*view.differentiated(blob)), asked=asked)
 
 
 def _beside(here: NetView, word: str) -> WhyNoneView | None:
@@ -199,9 +199,9 @@ def _arrived(view: NetView, one: Sent) -> Arrived:
 def _could_arrive(view: NetView, start: Writing) -> bool:
     """Whether a way from `start`, with nothing on it that stops gradients, leads to a gradient that was there.
 
-    Where a pass stands still before it has begun nobody knows yet what reads a blob, and from where gradients come.
+    Where a pass ends before it has begun nobody knows yet what reads a blob, and from where gradients come.
     """
-    if view.is_halted and (view.net.path or not view.net.ys):
+    if not view.net.ys or (view.is_halted and view.net.path):
         return True
     queue, seen = [start], {start}
     for blob in queue:

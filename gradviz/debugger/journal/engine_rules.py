@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import msgspec
 import numpy as np
 
-from ...operators.registry import Array
+from ...operators.registry import NUMERIC, Array
 from ...program import Gradient, GradvizError, Operator
 from ...program.control_flow import NETS
 from ...program.events import (
@@ -472,7 +472,7 @@ def _array(name: object, value: Any) -> Array:
         array = np.array(value)
     except (TypeError, ValueError) as error:
         raise Broken(f"the value of {name} is no array: {error}") from None
-    if array.dtype.kind not in "biuf":
-        _break(f"the value of {name} must consist of real numbers, not of {array.dtype}")
+    if array.dtype.kind not in NUMERIC:
+        _break(f"the value of {name} must consist of numbers, not of {array.dtype}")
     array.setflags(write=False)
     return array

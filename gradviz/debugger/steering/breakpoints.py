@@ -75,6 +75,7 @@ class Breakpoint:
             self._message = None if entry.log is None else Message(entry.log, finder)
         except ConditionError as error:
             self.problem = str(error)
+            self._is_unknown = error.kind == "not_found"
 
     @property
     def id(self) -> int:
@@ -137,7 +138,7 @@ class Breakpoint:
         if self._occurrences is not None and (missing := self._occurrences.never_computed):
             parts.append(f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} never computed")
         if self.problem:
-            parts.append("it says nothing, so it never stops")
+            parts.append("nothing is called so by now" if self._is_unknown else "it says nothing, so it never stops")
         return ", ".join(parts)
 
     def remove(self) -> None:

@@ -150,7 +150,7 @@ def test_a_target_that_cannot_come_runs_nothing(loss, target):
 
 def test_a_target_that_does_not_come(loss):
     live = gradviz.live(loss)
-    with pytest.raises(CursorError, match="The pass is over, and no event was about NaN"):
+    with pytest.raises(CursorError, match=r"The pass is over, and no event after position \d+ was about NaN"):
         live.run_to("NaN")
     assert live.next is None
 
