@@ -76,7 +76,7 @@ def recorded(net: Net, args: Namespace) -> Session:
 def _ys(net: Net, args: Namespace) -> list[str]:
     outputs = _outputs(net)
     if args.ys or len(outputs) == 1:
-        return args.ys or outputs
+        return list(dict.fromkeys(args.ys)) or outputs
     raise GradientError(
         f"{net.name} {f'ends in {listed(outputs)}' if outputs else 'has no outputs'}: what is to be differentiated?",
         kind="bad_ys",

@@ -125,6 +125,7 @@ def test_grad_tells_operators_and_gradients_and_saves_the_recording(net: Path, c
     slope = 2 * (1 - np.tanh(1) ** 2) * np.sqrt(6)
     assert lines[-2].split() == ["x", "x_grad", "2", "×", "3", "float64", f"{slope:.4g}"]
     assert gradviz.load("made.gradviz.json").name == "lesson"
+    assert command("grad", "net.json", "--ys", "y", "--ys", "y", "--feed", "x.npz").out.splitlines()[0] == lines[0]
 
 
 def test_grad_of_a_net_that_is_not_fed_is_generated(net: Path, command: Command) -> None:

@@ -340,6 +340,8 @@ class BackwardRun:
     def _asked(self, index: int) -> _Ready:
         """The operators that the rule makes for an operator whose inputs and outputs all have names of their own."""
         statement = self._view.net.forward[index]
+        if lookup(statement.op.type) is None:
+            raise GradvizError(f"The backward of {statement.name} cannot be run again here", kind="not_again")
         values: dict[str, Array] = {}
         slots = []
         for blob in (*statement.inputs, *statement.outputs):

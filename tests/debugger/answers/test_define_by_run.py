@@ -78,6 +78,7 @@ def test_a_function_of_ones_own_cannot_be_run_again():
     assert view.verdict == "not checkable"
     assert session.check("x").verdict == "not checkable"
     assert session.versions("x").versions[0].readers == ["Triple #0"]
+    assert session.paths("x").reason == "The backward of Triple #0 cannot be run again here"
 
 
 class First(gradviz.Function):
