@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 from msgspec.structs import replace
 
-from ..debugger.document import Line, Subnet, Trace
+from ..debugger.document import Line, Subnet, Trace, all_lines
 from .flows import Binding, Flow, Lane, Program, binding, name_of, programs
 
 BESIDE = ("gradient", "duplicate", "handover", "passed")
@@ -101,8 +101,7 @@ class _Folding:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._nets = {subnet.id: subnet for subnet in trace.subnets}
-        nets = programs(trace).values()
-        self._lines = {line.id: line for net in nets for line in (*net.forward, *net.backward)}
+        self._lines = {line.id: line for line in all_lines(trace)}
         self._into: dict[str, str] = {}
         self._shown: dict[str, Subnet] = {}
         self._hidden: set[str] = set()

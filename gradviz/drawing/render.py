@@ -16,12 +16,11 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from ..debugger.document import Graph, Line, NodeGroup, Trace
+from ..debugger.document import Graph, Line, NodeGroup, Trace, all_lines
 from ..debugger.journal import Progress
 from ..runtime.watched import uncollected
 from .assembly import DOES, view, views
 from .dot import draw
-from .flows import programs
 from .lanes import inside, lanes
 from .nesting import Nesting
 from .picture import SECONDS, dressed, layout
@@ -201,11 +200,10 @@ def _picture(
 def _titles(trace: Trace, drawn: View) -> Iterable[tuple[str, str]]:
     """What nodes and edges are called, in words, by the id of their group."""
     names: dict[str, str] = {}
-    for net in programs(trace).values():
-        for line in (*net.forward, *net.backward):
-            names[line.id] = _name(line)
-            title = f"{names[line.id]}: {', '.join(line.outputs)} from {', '.join(line.inputs)}"
-            yield f"node-{line.id}", fit(title, MAX_TIP)
+    for line in all_lines(trace):
+        names[line.id] = _name(line)
+        title = f"{names[line.id]}: {', '.join(line.outputs)} from {', '.join(line.inputs)}"
+        yield f"node-{line.id}", fit(title, MAX_TIP)
     for node in drawn.all_nodes():
         if node.role == "group":
             names[node.id] = node.title

@@ -16,7 +16,7 @@ from typing import Literal
 
 import msgspec
 
-from ..debugger.document import Role, Trace
+from ..debugger.document import Role, Trace, forward_id
 from .flows import EdgeKind
 from .plumbing import Plumbing
 from .theme import MAX_TITLE, Theme, fit, label_width, title_width
@@ -253,8 +253,8 @@ def state_at(trace: Trace, position: int | None, plumbing: Plumbing) -> State:
     event, obstacles = trace.event_at(position), shown(trace.faults(position))
     if event is None:
         return State(position, obstacles=obstacles)
-    prefix = f"{event.subnet}." if event.subnet else ""
-    current = None if event.forward is None else plumbing.shown(f"{prefix}f{event.forward}")
+    forward = forward_id(event)
+    current = forward and plumbing.shown(forward)
     net = event.subnet and plumbing.shown(event.subnet)
     return State(position, current, net, shown(event.lines), event.kind in SUMS, obstacles)
 

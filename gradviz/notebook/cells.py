@@ -287,9 +287,13 @@ class Cells(ABC):
     def _look(self, op: Operator, line: Line) -> Iterator[str]:
         """Show what was written; a stack of workspaces is nothing to look at."""
         named = zip(op.outputs, line.outputs, strict=True)
-        values = ((name, self._trace.values.get(version)) for name, version in named)
-        if shown := [name for name, value in values if value is not None and value.stack is None]:
+        if shown := [name for name, version in named if self._is_array(version)]:
             yield ", ".join(f"{self.ws}[{quoted(name)}]" for name in dict.fromkeys(shown))
+
+    def _is_array(self, version: str) -> bool:
+        """Whether a version was computed, and is no stack of workspaces."""
+        value = self._trace.values.get(version)
+        return value is not None and value.stack is None
 
     def fed(self) -> dict[str, str]:
         """What they read and do not write themselves: blob -> version."""

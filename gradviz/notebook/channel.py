@@ -129,7 +129,7 @@ class Channel:
         """Make `session` the one that all panels show and move."""
         self._touch(session)
         self._labels.setdefault(session, session.name or "recording")  # it was replaced before
-        if self._current() is not session:
+        if not self.is_active(session):
             self._end()
             self._active = weakref.ref(session)
             self._end = follow(session, self._moved, self._marked, self._waited)

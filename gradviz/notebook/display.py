@@ -6,6 +6,7 @@ import weakref
 from typing import Any
 
 from . import kernel_shell, request, user_shell
+from .channel import kernel_channel
 from .session_protocol import Shown
 from .still import forms, text
 
@@ -26,8 +27,6 @@ def mimebundle(session: Shown) -> tuple[dict[str, Any], dict[str, Any]]:
     widget and the forms that need none, elsewhere text alone.
     """
     if user_shell() is not None:
-        from .channel import kernel_channel
-
         kernel_channel().activate(session)
     if kernel_shell() is None:
         return {"text/plain": text(session.view(), session.position)}, {}
@@ -42,8 +41,6 @@ def show_in_cell(session: Shown) -> None:
     A loop that pauses shows one session after the other in one widget; those at which the cell waits at once have each
     their own.
     """
-    from .channel import kernel_channel
-
     run = _run()
     shown = _widgets.get(session)  # which another session may have got since
     if _runs.get(session) == run and shown is not None and shown.comm is not None:
@@ -63,8 +60,6 @@ def show_in_cell(session: Shown) -> None:
 
 def hand_over(before: Shown, after: Shown) -> None:
     """Let the widget that shows `before` show `after` from now on, and the panels, if they show that."""
-    from .channel import kernel_channel
-
     kernel_channel().replace(before, after)
     widget = _widgets.get(before)
     if widget is not None and widget.comm is not None:
@@ -76,8 +71,6 @@ def hand_over(before: Shown, after: Shown) -> None:
 
 
 def _give(widget: Any, session: Shown) -> None:
-    from .channel import kernel_channel
-
     for before in [one for one, its in _widgets.items() if its is widget]:
         del _widgets[before]
     _widgets[session] = widget

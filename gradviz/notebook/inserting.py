@@ -104,10 +104,6 @@ class _Inserted(Cells):
             ),
         ]
 
-    def _is_array(self, version: str) -> bool:
-        value = self._trace.values.get(version)
-        return value is not None and value.stack is None
-
     def _code_of(self, name: str, version: str) -> str:
         array = array_of(self._recording.values[key_of(version)], self.what)
         to_host = ".get()" * is_on_gpu(array)

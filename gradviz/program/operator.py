@@ -208,6 +208,11 @@ class BlobVersion(msgspec.Struct, eq=False, gc=False):
     name: str
     version: int
 
+    @property
+    def key(self) -> tuple[str, int]:
+        """Name and version."""
+        return self.name, self.version
+
     def __str__(self) -> str:
         return f"{self.name}@{self.version}"
 

@@ -21,7 +21,7 @@ from ..program.events import KINDS, EnteredSubnet, Failed, LeftSubnet, Ran
 from ..program.net_halves import Key, NetHalves, Part
 from ..program.operator import BlobVersion, Ssa
 from .devices import CPU
-from .store import Shelf, Store, new_values
+from .store import Shelf, Store, entries_of, new_values
 
 NOWHERE = -1
 """Stands for no run."""
@@ -45,7 +45,7 @@ Lookup = Callable[[str], Any]
 
 def lookup_in(blobs: Mapping[str, Array]) -> Lookup:
     """Looks blobs up."""
-    return blobs.entries.get if type(blobs) is Shelf else blobs.get
+    return entries_of(blobs).get
 
 
 class Planned(Protocol):

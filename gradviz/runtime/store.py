@@ -307,6 +307,11 @@ class Shelf(MutableMapping[Key, Array]):
         return len(self.entries)
 
 
+def entries_of(values: Mapping[Key, Any]) -> Mapping[Key, Any]:
+    """What stands for each of some arrays, of which nothing is read back: of a shelf its entries, else the arrays."""
+    return values.entries if type(values) is Shelf else values
+
+
 def new_values(store: Store | None) -> MutableMapping[Key, Array]:
     """An empty mapping whose arrays `store` keeps, or that keeps them itself."""
     return {} if store is None else Shelf(store)

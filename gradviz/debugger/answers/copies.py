@@ -18,12 +18,9 @@ from ...runtime.store import written
 from ..journal import Key, Pace
 from ..statistics import WORKSPACES
 from ..telling import duration
-from .forms import Answer, Block, Grid, Paragraph, first_of
+from .forms import SHOWN, Answer, Block, Grid, Paragraph, first_of
 from .net_view import name_of
 from .recorded import Recorded
-
-SHOWN = 40
-"""Rows of the table that a text or HTML shows."""
 
 
 class DeviceCopy(msgspec.Struct, frozen=True):

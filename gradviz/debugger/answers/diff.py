@@ -6,19 +6,15 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ...program import Gradient
 from ...program.events import Failed, GeneratorAdded, Ran
 from ..document import Number
-from ..journal import Pace, Statement
+from ..journal import Pace
 from ..steering import whole_number
 from ..telling import shape
-from .forms import Answer, Block, Bullets, Grid, Paragraph, digits, first_of, first_texts
+from .forms import SHOWN, Answer, Block, Bullets, Grid, Paragraph, digits, first_of, first_texts
 from .ledger import entries, merges
 from .net_view import NetView, placed, text_of
 from .state import changes, shown, state_at
-
-SHOWN = 40
-"""Rows of a list or table that a text or HTML shows."""
 
 
 class Rewritten(msgspec.Struct, frozen=True):
@@ -108,14 +104,15 @@ def answer(here: NetView, a: int, b: int | None, pace: Pace) -> DiffView:
     count = len(recorded.events)
     ends = {"a": a, "b": here.position if b is None else b}
     first, last = sorted(whole_number(*end, f"a position from 0 to {count}", 0, count) for end in ends.items())
-    text = recorded.text
-    views = {path: NetView(recorded, last, text.net(path)) for path in ((), *text.ids)}
+    views = {net.path: NetView(recorded, last, net) for net in recorded.text.nets}
     before, after = (state_at(views[()], position, pace) for position in (first, last))
     events = recorded.events[first:last]
     arrived = [event for event in events if isinstance(event, GeneratorAdded)]
     names = dict.fromkeys([*before.gradients, *after.gradients])
-    new_statements = [(view, one) for view in views.values() for one in _statements(view) if first < one.made <= last]
-    old_statements = [(view, one) for view in views.values() for one in _statements(view) if one.made <= first]
+    gradients = {name: (before.gradients.get(name), after.gradients.get(name)) for name in names}
+    statements = [(view, one) for view in views.values() for one in (*view.net.forward, *view.net.backward)]
+    new_statements = [(view, one) for view, one in statements if first < one.made <= last]
+    old_statements = [(view, one) for view, one in statements if one.made <= first]
     texts = [(view.named(text_of(one, first)), view.named(text_of(one, last))) for view, one in old_statements]
     return DiffView(
         first=first,
@@ -130,9 +127,9 @@ def answer(here: NetView, a: int, b: int | None, pace: Pace) -> DiffView:
             if event.path == path
         ],
         map=[
-            Entry(name, _gradient_text(before.gradients.get(name)), _gradient_text(after.gradients.get(name)))
-            for name in names
-            if before.gradients.get(name) != after.gradients.get(name)
+            Entry(name, *(None if one is None else shown(one) for one in pair))
+            for name, pair in gradients.items()
+            if pair[0] != pair[1]
         ],
         state=list(changes(before, after)),
         ledgers=[(one.blob, one.total) for one in entries(recorded) if first < one.at <= last],
@@ -140,10 +137,6 @@ def answer(here: NetView, a: int, b: int | None, pace: Pace) -> DiffView:
         computed=list(_computed(here, first, last, pace)),
         stopped=next((event.message for event in events if isinstance(event, Failed)), ""),
     )
-
-
-def _statements(view: NetView) -> list[Statement]:
-    return [*view.net.forward, *view.net.backward]
 
 
 def _computed(here: NetView, first: int, last: int, pace: Pace) -> Iterator[Computed]:
@@ -159,10 +152,6 @@ def _computed(here: NetView, first: int, last: int, pace: Pace) -> Iterator[Comp
         for blob in recorded.recording.operator(view.run, event.position).outputs:
             if (value := view.value(blob)) is not None:
                 yield Computed(view.named(blob), shape(value), value.norm)
-
-
-def _gradient_text(gradient: Gradient | None) -> str | None:
-    return None if gradient is None else shown(gradient)
 
 
 def _entry(entry: Entry) -> str:

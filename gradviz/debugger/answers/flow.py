@@ -6,9 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 from ...operators.registry import Array
-from ...program import Gradient
 from ...program.events import Accumulated, Event, GeneratorAdded, HookRan, How, RuleApplied, Seeded, Visited
-from ...program.operator import parts_of
 from ...runtime.devices import current, device_of, moved
 from ..journal import Statement, Writing, dense
 from ..telling import arrival
@@ -41,16 +39,12 @@ def sent(view: NetView, blob: Writing) -> Iterator[Sent]:
     for at in blob.arrivals:
         event = view.recorded.events[at - 1]
         if isinstance(event, Accumulated):
-            yield Sent(at, _parts(view, event.gradient, at), "sum", event.index)
+            yield Sent(at, tuple(view.net.parts(event.gradient, at)), "sum", event.index)
             continue
         assert isinstance(event, Seeded | GeneratorAdded)
         one, story = arrival(event), view.recorded.story
-        parts = _parts(view, event.gradient, at) if isinstance(event, Seeded) else tuple(story.brought(event, at))
-        yield Sent(at, parts, one.how, one.index)
-
-
-def _parts(view: NetView, gradient: Gradient, at: int) -> Parts:
-    return tuple(view.net.latest(name, at) for name in parts_of(gradient))
+        parts = view.net.parts(event.gradient, at) if isinstance(event, Seeded) else story.brought(event, at)
+        yield Sent(at, tuple(parts), one.how, one.index)
 
 
 def gradient_of(view: NetView, blob: Writing, at: int | None = None) -> Sent | None:
@@ -58,7 +52,7 @@ def gradient_of(view: NetView, blob: Writing, at: int | None = None) -> Sent | N
     by_then = blob.arrivals if at is None else [one for one in blob.arrivals if one <= at]
     last = view.recorded.events[by_then[-1] - 1] if by_then else None
     if isinstance(last, Accumulated):  # the sum of all before, which need no look
-        return Sent(by_then[-1], _parts(view, last.gradient, by_then[-1]), "sum", last.index)
+        return Sent(by_then[-1], tuple(view.net.parts(last.gradient, by_then[-1])), "sum", last.index)
     return next((one for one in sent(view, blob) if one.at == by_then[-1]), None) if by_then else None
 
 
@@ -76,8 +70,8 @@ def seeds(view: NetView) -> dict[Writing, Sent]:
 def hooked(view: NetView, blob: Writing) -> list[str]:
     """The blob versions that a version leads to, it included, whose gradient a hook has changed."""
     recording = view.recorded.recording
-    events = [recording.events[at] for at in recording.timeline.of(HookRan)]
-    hooks = {f"{one.blob}@{one.version}" for one in events if isinstance(one, HookRan) and one.path == view.net.path}
+    events = (event for _, event in recording.events_of(HookRan))
+    hooks = {f"{one.blob}@{one.version}" for one in events if one.path == view.net.path}
     return sorted(hooks.intersection(map(str, computed_from(view, blob)))) if hooks else []
 
 
@@ -105,7 +99,7 @@ def arriving(view: NetView, index: int) -> list[Parts | None]:
     if visited is None:
         return []
     at, event = visited
-    return [None if gradient is None else _parts(view, gradient, at) for gradient in event.g_output]
+    return [None if gradient is None else tuple(view.net.parts(gradient, at)) for gradient in event.g_output]
 
 
 def arriving_after(view: NetView, blob: Writing) -> Iterator[Array]:

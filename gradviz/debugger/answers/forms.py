@@ -99,6 +99,9 @@ def _html(block: Block) -> str:
 
 T = TypeVar("T")
 
+SHOWN = 40
+"""Rows of a list or table that a text or HTML shows, where an answer has no number of its own."""
+
 
 def first_of(items: Sequence[T], most: int, row: Callable[[T], Sequence[str]]) -> list[Sequence[str]]:
     """The rows of the first `most` items, and one that says how many there are more."""

@@ -6,6 +6,7 @@ from ...operators.registry import Array
 from ...program.code_line import CodeLine
 from ...runtime.devices import CPU, moved
 from ..journal import Recording, Writing
+from ..telling import MeasuredValues
 from .flow import array_of, gradient_of, seeds
 from .net_view import NetView
 from .recorded import Recorded
@@ -34,7 +35,8 @@ def differentiated(recording: Recording) -> list[Array]:
 
 
 def _outermost(recording: Recording) -> NetView:
-    return NetView(Recorded(recording, None, is_saved=False), len(recording.events), recording.text.outermost)
+    recorded = Recorded(recording, None, MeasuredValues(recording))
+    return NetView(recorded, len(recording.events), recording.text.outermost)
 
 
 def lines_reading(recording: Recording) -> dict[str, CodeLine | None]:

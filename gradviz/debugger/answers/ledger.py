@@ -13,7 +13,7 @@ from ..document import Contribution, Ledger, Merge, number
 from ..journal import NetText, Writing
 from ..statistics import norm_of
 from ..steering import CursorError
-from ..telling import arrival, ledger_of, loop_ledger, path_to_y, placed, producer, sum_of, sums_of_loops
+from ..telling import arrival, key_of, ledger_of, loop_ledger, path_to_y, placed, producer, sum_of, sums_of_loops
 from .flow import Parts, array_of, gradient_of, meant
 from .forms import Answer, Block, Grid, absent, digits, first_of, percent, way
 from .net_view import NetView
@@ -116,9 +116,9 @@ def _written(one: Ledger) -> Entry:
 
 def _sums(recorded: Recorded, word: str | None) -> list[tuple[int, Accumulated]]:
     """The accumulations in every net that concern a blob, a version of it, or that form it; None: all."""
-    text = recorded.text
-    nets = map(text.net, ((), *text.ids))
-    positions = text.sums if word is None else sorted({at for net in nets for at in _positions(net, word)})
+    if word is None:
+        return list(recorded.story.sums())
+    positions = sorted({at for net in recorded.text.nets for at in _positions(net, word)})
     numbered = ((at, recorded.events[at - 1]) for at in positions)
     return [(at, event) for at, event in numbered if isinstance(event, Accumulated) and recorded.story.is_sum(event)]
 
@@ -167,8 +167,8 @@ def _is_whole(here: NetView, one: Entry) -> bool:
     text = here.recorded.text
     if text.whole is not None or one.subnet is not None:
         return text.whole is not None
-    outermost, (name, _, version) = NetView(here.recorded, here.position, text.outermost), one.blob.rpartition("@")
-    return outermost.is_final(outermost.net.version(name, int(version)))
+    outermost = NetView(here.recorded, here.position, text.outermost)
+    return outermost.is_final(outermost.net.version(*key_of(one.blob)))
 
 
 def _nearest(views: Sequence[NetView], about: list[Entry], word: str) -> Entry | None:
@@ -268,7 +268,7 @@ def merges(recorded: Recorded) -> list[Merge]:
     """What merging the rows of sparse gradients did, in their order."""
     if recorded.trace is not None:
         return recorded.trace.merges
-    return recorded.story.merges(recorded.text.merges)
+    return recorded.story.merges()
 
 
 def rows(recorded: Recorded, blob: str) -> MergeView:

@@ -180,11 +180,10 @@ def no_numbers(blob: Writing) -> CursorError:
 
 
 def _explained(view: NetView, blob: Writing, fault: What, asked: What | None, chain: Chain) -> ProvenanceView:
-    links = chain.links
-    place = len(links) - 1
+    steps = list(chain.steps.values())
+    producer, born = steps[-1]
     if fault == "explosion":
-        place = max(range(len(links)), key=lambda at: finite(links[at].growth))
-    producer = chain.producers[place]
+        producer, born = max(steps, key=lambda step: finite(step[1].growth))
     inputs = producer.inputs
     count, first = _elements(view, blob, fault)
     return ProvenanceView(
@@ -193,11 +192,11 @@ def _explained(view: NetView, blob: Writing, fault: What, asked: What | None, ch
         asked=asked,
         count=count,
         first=first,
-        chain=tuple(links),
-        born=links[place],
+        chain=tuple(link for _, link in steps),
+        born=born,
         cause="" if fault == "explosion" else _cause(producer.statement, inputs),
         inputs=tuple(Producer(producer.view, one, one.statement).link(None) for one, _ in inputs),
-        beside=tuple(dict.fromkeys(other for other in chain.beside if other not in chain.seen)),
+        beside=tuple(dict.fromkeys(other for other in chain.beside if other not in chain.steps)),
     )
 
 
@@ -223,23 +222,23 @@ def _row(link: Link, growth: bool) -> Sequence[str]:
 
 
 class Chain:
-    """The way back, as producers and as links; `beside` are the inputs with the same fault that were not followed."""
+    """The way back.
+
+    Attributes:
+        steps: by the blobs of its links, producers and links.
+        beside: the inputs with the same fault that were not followed.
+    """
 
     def __init__(self) -> None:
-        self.producers: list[Producer] = []
-        self.links: list[Link] = []
+        self.steps: dict[str, tuple[Producer, Link]] = {}
         self.beside: list[str] = []
-        self.seen: set[str] = set()
 
     def add(self, producer: Producer, growth: float | None) -> bool:
-        """One more link; False where it was there already."""
+        """One more step; False where it was there already."""
         link = producer.link(growth)
-        if link.blob in self.seen:
-            return False
-        self.seen.add(link.blob)
-        self.producers.append(producer)
-        self.links.append(link)
-        return True
+        is_new = link.blob not in self.steps
+        self.steps.setdefault(link.blob, (producer, link))
+        return is_new
 
 
 def _back(view: NetView, blob: Writing, fault: What) -> Chain:

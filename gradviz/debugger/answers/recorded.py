@@ -11,7 +11,7 @@ from ...operators.scopes import ScopeStack
 from ..document import Schedule, Source, Trace
 from ..journal import Key, Recording, Writing
 from ..statistics import WORKSPACES, norm_of
-from ..telling import DocumentValues, MeasuredValues, Story, schedule_of, sources_of
+from ..telling import DocumentValues, Story, schedule_of, sources_of
 
 Maker = tuple[int, Writing]
 """The run of a nested net in which a kernel computed an array, and what it wrote it as."""
@@ -30,15 +30,17 @@ class Recorded:
         story: tells its events.
     """
 
-    def __init__(self, recording: Recording, trace: Trace | None, *, is_saved: bool) -> None:
+    def __init__(
+        self, recording: Recording, trace: Trace | None, values: DocumentValues, *, is_saved: bool = False
+    ) -> None:
         self.recording = recording
         self.text = recording.text
         self.events = recording.events
         self.runs = recording.runs
         self.trace = trace
         self.is_saved = is_saved
-        self.story = Story(recording, self.text)
-        self.values = MeasuredValues(recording) if trace is None else DocumentValues(trace)
+        self.story = Story(recording)
+        self.values = values
         # By the identities of arrays, which are kept with them, so that these stay their own.
         self._norms: dict[int, tuple[object, float]] = {}
 

@@ -28,14 +28,11 @@ from ..document import How
 from ..journal import NetText, Pace, Statement, Writing
 from ..telling import arrival
 from .flow import gives
-from .forms import Answer, Block, Bullets, Grid, Paragraph, first_of
+from .forms import SHOWN, Answer, Block, Bullets, Grid, Paragraph, first_of
 from .net_view import NetView, text_of
 from .recorded import Recorded
 
 T = TypeVar("T")
-
-SHOWN = 40
-"""Rows of a table that a text or a table shows."""
 
 
 class InHeap(msgspec.Struct, frozen=True):

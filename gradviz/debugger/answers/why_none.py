@@ -19,7 +19,7 @@ from ...program.events import Failed, Ran, Skipped
 from ..journal import Statement, Writing
 from ..steering import CursorError
 from .flow import Sent, applied, gives, gradient_of, meant, sent
-from .forms import Answer, Block, Bullets, Grid, Paragraph, first_of, first_texts
+from .forms import SHOWN, Answer, Block, Bullets, Grid, Paragraph, first_of, first_texts
 from .net_view import NetView, name_of
 
 Status = Literal["none", "not yet", "stopped", "has one"]
@@ -30,9 +30,6 @@ Reason = Literal[
 """What cuts a way: StopGradient; an operator that is constant for gradients; a rule that gives this input none; a blob
 that leads to no y; an output that nobody reads before it is gone; a leading operator that was skipped; an operator
 that the pass went by for another reason."""
-
-SHOWN = 40
-"""Gradients, and ways that are cut, that a text or a table shows."""
 
 OF_THE_PASS = "it belongs to the backward pass, which is not differentiated itself."
 

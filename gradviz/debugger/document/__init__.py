@@ -36,7 +36,7 @@ from .parts import (
     json_safe,
     number,
 )
-from .schema import ENDING, FORMAT, Entered, Part, Trace, all_lines, filled
+from .schema import ENDING, FORMAT, Entered, Part, Trace, all_lines, filled, forward_id
 
 __all__ = [
     "ENDING", "FORMAT", "LONGEST_SOURCE", "MERGED_ROWS", "MOST_EVENTS", "MOST_SOURCES", "PREVIEW_COLUMNS",
@@ -44,5 +44,5 @@ __all__ = [
     "How", "Kind", "Ledger", "Line", "Marked", "Merge", "MergedRow", "Narration", "NodeGroup", "Number", "Obstacle",
     "Part", "Pool", "RanColumns", "Revision", "Role", "Schedule", "Source", "Subnet", "Trace", "TraceError",
     "TraceEvent", "Value", "Wait", "Workspaces", "all_lines", "as_rows", "decode", "decode_with_events", "described",
-    "encode", "encode_packed", "fault_of_marks", "filled", "json_safe", "number", "rows_and_columns",
+    "encode", "encode_packed", "fault_of_marks", "filled", "forward_id", "json_safe", "number", "rows_and_columns",
 ]  # fmt: skip

@@ -33,7 +33,7 @@ from .bounds import (
     wrong,
 )
 from .parts import Graph, Line, Marked, Subnet, Value
-from .schema import PLACE, Trace
+from .schema import PLACE, Trace, all_lines
 
 _NET = re.compile(r"s[0-9]{1,9}")
 
@@ -87,8 +87,7 @@ def _parts(trace: Trace) -> Parts:
     counts = {name: len(getattr(trace, name)) for name in ("frames", "ledgers", "arrays", "stacks", "templates")}
     length, forward = _whole(trace)
     counts |= {"count": LARGEST + 1, "positions": length + 1, "operators": forward, "shapes": len(trace.graph.shapes)}
-    nets: list[Trace | Subnet] = [trace, *trace.subnets]
-    lines = {line.id for net in nets for line in (*net.forward, *net.backward)}
+    lines = {line.id for line in all_lines(trace)}
     return Parts(counts, {"lines": lines, "subnets": {net.id for net in trace.subnets}})
 
 

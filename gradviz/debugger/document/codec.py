@@ -18,8 +18,8 @@ from ...runtime.watched import uncollected
 from .bounds import TraceError, contradiction, too_deep, wrong
 from .check import check, distinct
 from .packed import PackedTrace, RanColumns, unpacked
-from .parts import Narration, Subnet, TraceEvent, Value
-from .schema import FORMAT, VERSION, Again, Arrays, Measured, Trace, WrittenTrace
+from .parts import Narration, TraceEvent, Value
+from .schema import FORMAT, VERSION, Again, Arrays, Measured, Trace, WrittenTrace, all_lines
 
 
 def encode(trace: Trace) -> bytes:
@@ -139,8 +139,7 @@ def _described_events(trace: Trace) -> list[Event]:
         for index, trace_event in zip(first, trace_events, strict=True):
             _check_detail(f"events[{index}].detail", trace_event)
         raise
-    nets: list[Trace | Subnet] = [trace, *trace.subnets]
-    most = sum(len(net.forward) + len(net.backward) for net in nets)
+    most = sum(1 for _ in all_lines(trace))
     for index, event in zip(first, events, strict=True):
         _check_numbers(f"events[{index}].detail", event, most)
     by_detail = {id(trace_event.detail): event for trace_event, event in zip(trace_events, events, strict=True)}

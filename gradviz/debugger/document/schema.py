@@ -158,8 +158,9 @@ class Trace(Document[TraceEvent, list[Value]], frozen=True, kw_only=True, forbid
         event = self.event_at(position)
         if event is not None and event.kind == "Failed":
             lines += event.lines
-            if event.forward is not None and (event.phase != "run" or not event.lines):
-                lines.append(f"{event.subnet}.f{event.forward}" if event.subnet else f"f{event.forward}")
+            forward = forward_id(event)
+            if forward is not None and (event.phase != "run" or not event.lines):
+                lines.append(forward)
         return frozenset(lines)
 
     @property
@@ -170,6 +171,13 @@ class Trace(Document[TraceEvent, list[Value]], frozen=True, kw_only=True, forbid
     def shows(self, position: int) -> bool:
         """Whether it has the events around a position."""
         return self.part is None or self.part.first <= position <= self.part.first + len(self.events)
+
+
+def forward_id(event: TraceEvent) -> str | None:
+    """Id of the forward line that an event is about; None: it is about none."""
+    if event.forward is None:
+        return None
+    return f"{event.subnet}.f{event.forward}" if event.subnet else f"f{event.forward}"
 
 
 PLACE = re.compile(r"\{[a-z_]+\}")

@@ -169,7 +169,7 @@ class EngineRules:
                 self._gradients(event.g_output, self.program.operators[event.index].outputs)
                 self._visited = event.index
             case Skipped() | Failed():
-                self._places(*[] if event.index is None else [event.index])
+                self._places(event.index)
             case RuleApplied():
                 self._apply(event)
             case InputChecked():
@@ -204,17 +204,20 @@ class EngineRules:
             _break("a pass ends with Completed, or with Failed")
         self.settle()
         for (name, version), (_, before) in self.given.items():
-            written = [blob for ssa in self.program.numbered() for blob in ssa.writes]
-            is_written = any((blob.name, blob.version) == (name, version) for blob in written)
+            is_written = (name, version) in self._written()
             why = "what writes it has not run" if is_written else "nobody reads or writes it"
             raise Broken(f"{name}@{version} has a value, and {why}", name, before=before)
 
     def settle(self) -> None:
         """The values that were given of leaves are theirs."""
-        written = {(blob.name, blob.version) for ssa in self.program.numbered() for blob in ssa.writes}
+        written = self._written()
         for name in self.program.names:
             if (name, 0) in self.given and (name, 0) not in written:
                 self._keep((name, 0))
+
+    def _written(self) -> set[Key]:
+        """What operators write."""
+        return {blob.key for ssa in self.program.numbered() for blob in ssa.writes}
 
     def _play(self, event: Played) -> None:
         if self.ys:
@@ -228,7 +231,7 @@ class EngineRules:
     def _seed(self, event: Seeded) -> None:
         if not self.ys:
             ssas = self.program.numbered()
-            self._net = {(blob.name, blob.version) for ssa in ssas for blob in (*ssa.reads, *ssa.writes)}
+            self._net = {blob.key for ssa in ssas for blob in (*ssa.reads, *ssa.writes)}
         self._blob(event.y, event.version)
         if event.operator is None:
             for name in parts_of(event.gradient):
@@ -255,8 +258,7 @@ class EngineRules:
         self._places(event.index)
         self._blob(event.blob, event.version)
         self._gradients([event.gradient])
-        if event.position is not None:
-            self._backward(event.position)
+        self._backward(event.position)
         if event.queued is not None:
             self._places(event.queued.index)
         self._arrived[event.blob, event.version] += 1
@@ -270,9 +272,8 @@ class EngineRules:
             self._rename(rename, reads=reads)
         self._gradients([term.gradient for term in event.contributions])
         for term in event.contributions:
-            self._places(*[] if term.index is None else [term.index])
-            if term.position is not None:
-                self._backward(term.position)
+            self._places(term.index)
+            self._backward(term.position)
         if not event.operators or not event.contributions:
             _break("gradients are added up by operators", event.blob)
         self._join(event.position, event.operators)
@@ -302,7 +303,7 @@ class EngineRules:
         self._writers(event.operators, event.after, (event.blob, event.version))
 
     def _hook(self, event: HookRan) -> None:
-        self._places(*[] if event.index is None else [event.index])
+        self._places(event.index)
         self._blob(event.blob, event.version)
         self._gradients([event.before])
         self._join(event.position, event.operators)
@@ -336,7 +337,7 @@ class EngineRules:
             _break(f"an operator runs for 0 seconds or more, not {event.seconds}")
         self._ran.add(event.position)
         for blob in ssa.writes:
-            self._keep((blob.name, blob.version))
+            self._keep(blob.key)
         self._check_total(event.position)
 
     def _write(self, event: GradWritten) -> None:
@@ -371,14 +372,16 @@ class EngineRules:
             _break(f"gradient operator number {count} is next, not {position}")
         self.program.append(operators)
 
-    def _places(self, *indices: int) -> None:
+    def _places(self, *indices: int | None) -> None:
+        """Of forward operators; None: an event is about none."""
         for index in indices:
-            if not 0 <= index < self.forward:
+            if index is not None and not 0 <= index < self.forward:
                 _break(f"the net has no operator #{index}: there are {self.forward}")
 
-    def _backward(self, position: int) -> None:
+    def _backward(self, position: int | None) -> None:
+        """Of a gradient operator; None: none made it."""
         count = len(self.program.operators) - self.forward
-        if not 0 <= position < count:
+        if position is not None and not 0 <= position < count:
             _break(f"there is no gradient operator number {position}: there are {count}")
 
     def _blob(self, name: str, version: int) -> None:
@@ -408,11 +411,8 @@ class EngineRules:
     def _check_total(self, position: int) -> None:
         """The gradient that an operator has completed has the shape of its blob, or rows of it."""
         of, gradient, places = self._totals.get(position, (("", 0), "", range(0)))
-        versions = {
-            blob.name: (blob.name, blob.version)
-            for ssa in map(self.program.numbered().__getitem__, places)
-            for blob in ssa.writes
-        }
+        ssas = map(self.program.numbered().__getitem__, places)
+        versions = {blob.name: blob.key for ssa in ssas for blob in ssa.writes}
         halves = [self._value(versions.get(name, ("", 0))) for name in parts_of(gradient)]
         arrays, like = [half for half in halves if half is not None], self._value(of)
         if like is None or not arrays or len(arrays) < len(halves):

@@ -193,9 +193,7 @@ def record_any(given: Any, options: dict[str, Any], progress: Progress | None) -
     """
     engine = _engine_for(given)
     if engine.options is not None:
-        wrong = [name for name in options if name not in engine.options]
-        if wrong:
-            raise _bad_option(engine, engine.options, wrong)
+        _check_options(engine, engine.options, options, "debug")
     return engine.record(given, **options, progress=progress)
 
 
@@ -213,9 +211,7 @@ def live_any(given: Any, options: dict[str, Any]) -> LivePass:
             kind="not_live",
             ways_out=[*[f"Give {one}." for one in lives], f"Record it whole, and step in that: {engine.call}."],
         )
-    taken = _options(engine.live) or ()
-    if wrong := [name for name in options if name not in taken]:
-        raise _bad_option(engine, taken, wrong, "live")
+    _check_options(engine, _options(engine.live) or (), options, "live")
     return engine.live(given, **options)
 
 
@@ -228,10 +224,14 @@ def _engine_for(given: Any) -> Engine:
     return _ENGINES[NetDef]
 
 
-def _bad_option(engine: Engine, options: Sequence[str], wrong: Sequence[str], call: str = "debug") -> GradientError:
+def _check_options(engine: Engine, taken: Sequence[str], given: Iterable[str], call: str) -> None:
+    """Raise GradientError ``bad_argument`` where a call is given an option that an engine does not take."""
+    wrong = [name for name in given if name not in taken]
+    if not wrong:
+        return
     others = [other.call for other in _ENGINES.values() if other.options and {*wrong} & {*other.options}]
-    ways_out = [f"Choose from {', '.join(options)}." if options else "Leave it out: it takes none."]
-    return GradientError(
+    ways_out = [f"Choose from {', '.join(taken)}." if taken else "Leave it out: it takes none."]
+    raise GradientError(
         f"{call} takes no {', '.join(wrong)} where it records the backward pass of {engine.what}.",
         kind="bad_argument",
         ways_out=[*ways_out, *[f"It belongs to {other}." for other in others]],
@@ -284,13 +284,14 @@ def _read(
             limits.pace.reached(len(rules.events))
         item = END
         rules.end()
+        return about, rules, None
     except Broken as broken:
-        return about, _beginning(rules, len(rules.events)), _bad_event(rules, item, broken, about.engine or name)
+        fault: GradvizError = _bad_event(rules, item, broken, about.engine or name)
     except GradvizError as error:
-        return about, _beginning(rules, len(rules.events)), error
+        fault = error
     except Exception as error:
-        return about, _beginning(rules, len(rules.events)), _engine_failed(rules, error, about.engine or name)
-    return about, rules, None
+        fault = _engine_failed(rules, error, about.engine or name)
+    return about, _beginning(rules, len(rules.events)), fault
 
 
 def _items(record: Callable[[], Iterable[Any]]) -> Iterator[Any]:

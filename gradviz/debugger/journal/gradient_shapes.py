@@ -25,10 +25,10 @@ from ...operators.registry import Array
 from ...program import GradientError, GradvizError, RunError
 from ...program.events import Event, RuleApplied, Seeded, Visited
 from ...program.net_halves import Key, NetHalves
-from ...program.operator import BlobVersion, Ssa, parts_of
+from ...program.operator import BlobVersion, Ssa
 from ...runtime.devices import current, device_of, moved
 from ...runtime.executor import infer, spec_of
-from ...runtime.store import Shelf
+from ...runtime.store import entries_of
 from .recording import ProgramText
 from .statements import Writing
 from .text import NetText
@@ -76,15 +76,11 @@ class Fit:
                 self._due.setdefault(due, []).append(expected)
 
     @cached_property
-    def text(self) -> ProgramText:
-        """The statements of the pass."""
+    def _text(self) -> NetText:
+        """The statements of the pass around all nested nets."""
         text = ProgramText()
         text.follow(self._nets, self._events, Timeline(codes_of(map(type, self._events))))
-        return text
-
-    @property
-    def _text(self) -> NetText:
-        return self.text.outermost
+        return text.outermost
 
     def _expected(self) -> Iterator[ExpectedGradient]:
         for statement in self._text.forward:
@@ -93,12 +89,12 @@ class Fit:
             if at and isinstance(event, RuleApplied):
                 for blob, gradient in zip(statement.inputs, event.g_input, strict=False):
                     if gradient is not None:
-                        parts = [self._text.latest(name, at) for name in parts_of(gradient)]
+                        parts = self._text.parts(gradient, at)
                         yield ExpectedGradient(blob, parts, at)
         for (y, version), at in self._text.ys.items():
             event = self._events[at - 1]
             if isinstance(event, Seeded) and event.operator is None:
-                parts = [self._text.latest(name, at) for name in parts_of(event.gradient)]
+                parts = self._text.parts(event.gradient, at)
                 # What an operator of the pass writes under the name of a given gradient is none that was given.
                 if all(part.statement is None or part.statement.role == "forward" for part in parts):
                     yield ExpectedGradient(self._text.version(y, version), parts, at)
@@ -117,7 +113,7 @@ class Fit:
             GradientError: ``rule_failed``: the gradient of a rule does not fit.
             RunError: ``shape_mismatch``: one that was given does not fit.
         """
-        blobs: Blobs = values.entries if isinstance(values, Shelf) else values
+        blobs: Blobs = entries_of(values)
         for expected in self._due.get(position, ()):
             self._check_shapes(expected, blobs)
             blob = blobs.get(expected.blob.key)
@@ -179,7 +175,7 @@ class Fit:
             return blob is not None and blob.dtype.kind == "f"
         assert isinstance(event, RuleApplied)
         ssa = self._program[event.index]
-        met = [*((blob.name, blob.version) for blob in (*ssa.reads, *ssa.writes)), *self._arrived(event.index)]
+        met = [*(blob.key for blob in (*ssa.reads, *ssa.writes)), *self._arrived(event.index)]
         return any(other is not None and other.dtype == dtype for other in map(blobs.get, met))
 
     def _arrived(self, index: int) -> Iterator[Key]:
@@ -187,8 +183,7 @@ class Fit:
         for at in self._text.forward[index].visits:
             event = self._events[at - 1]
             if isinstance(event, Visited):
-                names = (name for gradient in event.g_output for name in parts_of(gradient))
-                yield from (self._text.latest(name, at).key for name in names)
+                yield from (part.key for gradient in event.g_output for part in self._text.parts(gradient, at))
 
     def _misfit(self, expected: ExpectedGradient, blobs: Blobs, why: str) -> GradvizError:
         blob = _shown(expected.blob.key, blobs)
@@ -244,8 +239,8 @@ def _infer(ssa: Ssa[BlobVersion], position: int, specs: dict[Key, ArraySpec | No
     """Add the shapes and dtypes of the outputs of an operator."""
     operator_type = lookup(ssa.op.type)
     assert operator_type is not None
-    outputs = infer(ssa.op, position, operator_type, [specs.get((blob.name, blob.version)) for blob in ssa.reads])
-    specs.update({(blob.name, blob.version): spec for blob, spec in zip(ssa.writes, outputs, strict=True)})
+    outputs = infer(ssa.op, position, operator_type, [specs.get(blob.key) for blob in ssa.reads])
+    specs.update({blob.key: spec for blob, spec in zip(ssa.writes, outputs, strict=True)})
 
 
 def _shown(key: Key, blobs: Blobs) -> str:

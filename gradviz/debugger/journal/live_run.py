@@ -138,7 +138,7 @@ class LiveRun:
 
 
 def _written(ssa: Ssa[BlobVersion]) -> list[Key]:
-    return [(blob.name, blob.version) for blob in ssa.writes]
+    return [blob.key for blob in ssa.writes]
 
 
 def _outputs(written: Sequence[Key], done: Done) -> dict[Key, Array]:

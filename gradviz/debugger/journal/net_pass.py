@@ -35,7 +35,6 @@ from ...program.events import (
     ChangedByHand,
     Event,
     Played,
-    Seeded,
     outermost_operators,
     stopped,
 )
@@ -49,7 +48,7 @@ from ...runtime.watched import Journal, interrupted
 from .gradient_shapes import Fit
 from .live_events import LiveEvents, placed
 from .live_run import Done, LiveRun, fitting, on_device
-from .net_recorder import check_arguments, check_seeds, refuse_sums
+from .net_recorder import blobs_of, check_arguments, check_seeds, given_seeds, refuse_sums
 
 _ROUND = re.compile(r"\[\d+\]")
 
@@ -78,12 +77,11 @@ class NetPass:
         self._ys = ys
         self._skip = self._skipped = skip_of(skip, net.ops, grows=True)
         self._device = workspace.device
-        self._blobs = {name: workspace.fetch(name, device=None) for name in workspace}
+        self._blobs = blobs_of(workspace)
         self._ops = list(net.ops)
         _check_nested(self._ops)
-        # How many operators of the net, and of its backward pass, have run: the others are next, in their order.
+        # How many operators of the net have run: the others are next, in their order.
         self._joined = 0
-        self._gone_back = 0
         # The gradient operators, and the number among them of each that the IR has made.
         self._backward: list[Operator] = []
         self._places: list[int] = []
@@ -119,6 +117,11 @@ class NetPass:
         if operators := [*self._backward[self._gone_back :], *coming]:
             return f"{operators[0].type} of the backward pass"
         return "what is added to the net" if self._ys is None else "the backward pass"
+
+    @property
+    def _gone_back(self) -> int:
+        """How many operators of the backward pass have run."""
+        return len(self._run.done) - self._joined
 
     @property
     def left(self) -> int:
@@ -260,11 +263,15 @@ class NetPass:
         *copies, op = crossing.join(on_device(added, device))
         with self._undone_if_it_fails(more=bool(copies)):
             for copy in copies:
-                self._ops.insert(self._joined, copy)
-                self._skip += self._joined < self._skip
+                self._insert(copy)
                 self._join_as(copy, added)
             self._join_as(op, added)
         self._crossed = crossing.copies
+
+    def _insert(self, op: Operator) -> None:
+        """Let an operator be the next one of the net."""
+        self._ops.insert(self._joined, op)
+        self._skip += self._joined < self._skip
 
     @contextmanager
     def _undone_if_it_fails(self, *, more: bool = True) -> Iterator[None]:
@@ -308,7 +315,7 @@ class NetPass:
 
     def _change(self, blob: str, array: Array) -> None:
         """Let a blob have another value, which is a new version of it."""
-        given = self._free(f"{blob}_by_hand")
+        given = free_name(f"{blob}_by_hand", self._taken.__contains__)
         self._blobs[given] = array
         put = Operator("Copy", [given], [blob], is_gradient=self._steps is not None)
         blobs = (one for ssa in reversed(self._numbered) for one in (*ssa.writes, *ssa.reads))
@@ -327,21 +334,16 @@ class NetPass:
             return
         joining = [put]
         if blob in self._run.now:  # else a branch that was not taken writes it
-            copy = self._free(f"{blob}_before")
+            copy = free_name(f"{blob}_before", self._taken.__contains__)
             copies = {of: copy if name == blob else name for of, name in self._copies.items()}
             self._copies = copies | {str(before): copy}
             joining.insert(0, Operator("Copy", [blob], [copy]))
         first = len(self._happened)
         for op in joining:
-            self._ops.insert(self._joined, op)
-            self._skip += self._joined < self._skip
+            self._insert(op)
             self._join(None)
         played, ran = self._happened[first::2], self._happened[first + 1 :: 2]
         self._happened[first:] = [*played, ChangedByHand(blob=blob, version=before.version + 1), *ran]
-
-    def _free(self, name: str) -> str:
-        """`name`, with a number where something is called so."""
-        return free_name(name, self._taken.__contains__)
 
     @property
     def _taken(self) -> set[str]:
@@ -397,8 +399,8 @@ class NetPass:
             self._backward += operators
             if isinstance(event, Accumulated) and not event.path and event.renames:
                 self._rename(event)
-            if isinstance(event, Seeded) and event.operator is None and not event.path:
-                self._run.give({name: self._blobs[name] for name in parts_of(event.gradient) if name in self._blobs})
+            for seed in given_seeds([event]):
+                self._run.give({name: self._blobs[name] for name in parts_of(seed.gradient) if name in self._blobs})
             self._happened.append(placed(event, self._places))
         self._coming, self._halves = [], None
 
@@ -435,7 +437,6 @@ class NetPass:
             self._backward[number] = op
             self._renumber()
         self._happened.append(done)
-        self._gone_back += 1
 
     def _fit(self) -> Fit:
         """The gradients so far, to be compared with their blobs."""

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from itertools import islice
 from os import PathLike
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -117,20 +118,23 @@ def _recorded(
         events += merges
         operators += [op for merge in merges for op in merge.operators]
     obstacle: GradvizError | None = None
-    fed: dict[Key, Array] = {}
+    values: Mapping[Key, Array] = {}
+    ran: dict[str, Any] = {}
     if workspace is None or isinstance(events[-1], Failed):
         if workspace is not None and not limits.interrupts.is_asked:
-            obstacle, fed = _looked_ahead(net.ops, workspace)
-        journal = Journal("symbolic", net, ys, tuple(operators), tuple(events), fed, _summary)
+            obstacle, values = _looked_ahead(net.ops, workspace)
     else:
         limits.pace.before = len(events)
         nets = nets_of(net.ops, operators[len(net.ops) :], events)
         execution = WatchedExecution(nets, limits)
         obstacle = _run(execution, nets, operators, workspace, events)
-        journal = Journal("symbolic", net, ys, tuple(operators), tuple(events), execution.values, _summary)
-        notes = execution.notes
-        journal = journal._replace(nets=lambda _: nets, notes=notes, runs=notes.runs)
-    journal = journal._replace(skip=skip, deduplicate=deduplicate, obstacle=obstacle)
+        values, notes = execution.values, execution.notes
+        ran = {"nets": lambda _: nets, "notes": notes, "runs": notes.runs}
+    program, happened = tuple(operators), tuple(events)
+    journal = Journal(
+        "symbolic", net, ys, program, happened, values, _summary,
+        skip=skip, deduplicate=deduplicate, obstacle=obstacle, **ran,
+    )  # fmt: skip
     return Recording(lambda: journal, limits.store)
 
 
@@ -142,7 +146,7 @@ def crossed(net: NetDef, ys: Ys, workspace: Workspace | None, skip: int) -> tupl
     """
     if workspace is None and not net.copies:
         return net, skip
-    lying = {} if workspace is None else {name: device_of(array) for name, array in _blobs(workspace).items()}
+    lying = {} if workspace is None else {name: device_of(array) for name, array in blobs_of(workspace).items()}
     copying, begin = with_copies(net, skip, lying, CPU if workspace is None else workspace.device)
     if copying is net:
         return net, skip
@@ -216,7 +220,7 @@ def _run(
     Each gradient is compared with its blob when it is there. Returns what keeps them from being run at all, if anything
     does.
     """
-    blobs = _blobs(workspace)
+    blobs = blobs_of(workspace)
     fit = Fit(generation, nets)
     try:
         ready = _planned(operators, blobs, workspace.device, fit)
@@ -237,7 +241,7 @@ def _run(
 
 def _looked_ahead(operators: list[Operator], workspace: Workspace) -> tuple[GradvizError | None, dict[Key, Array]]:
     """Of a net whose pass could not be generated: what would keep it from being run, if anything, and what it reads."""
-    blobs = _blobs(workspace)
+    blobs = blobs_of(workspace)
     try:
         ready = plan(operators, blobs, workspace.device)
     except GradvizError as error:
@@ -245,15 +249,21 @@ def _looked_ahead(operators: list[Operator], workspace: Workspace) -> tuple[Grad
     return None, {(name, 0): blobs[name] for name in ready.external}
 
 
-def _blobs(workspace: Workspace) -> dict[str, Array]:
+def given_seeds(events: Iterable[Event]) -> Iterator[Seeded]:
+    """Where a pass starts from a gradient that was given; nested nets, whose passes all do, aside."""
+    return (event for event in events if isinstance(event, Seeded) and event.operator is None and not event.path)
+
+
+def blobs_of(workspace: Workspace) -> dict[str, Array]:
+    """The arrays of a workspace, where they lie."""
     return {name: workspace.fetch(name, device=None) for name in workspace}
 
 
 def _given(generation: Sequence[Event], operators: Sequence[Operator]) -> list[str]:
     """The gradients that the pass was given and nobody writes; it may be that nobody reads them."""
     written = {name for op in operators for name in op.outputs}
-    seeds = [event for event in generation if isinstance(event, Seeded) and event.operator is None and not event.path]
-    return [name for event in seeds for name in parts_of(event.gradient) if name not in written]
+    names = (name for event in given_seeds(generation) for name in parts_of(event.gradient))
+    return [name for name in names if name not in written]
 
 
 def _planned(operators: list[Operator], blobs: dict[str, Array], device: Device, fit: Fit) -> Plan:
@@ -268,9 +278,7 @@ def _planned(operators: list[Operator], blobs: dict[str, Array], device: Device,
 
 def check_seeds(events: Sequence[Event], workspace: Workspace | Mapping[str, Array]) -> None:
     """Refuse a given gradient that no blob can have, whatever its shape."""
-    for event in events:
-        if not isinstance(event, Seeded) or event.operator is not None or event.path:
-            continue
+    for event in given_seeds(events):
         parts = parts_of(event.gradient)
         given = {name: workspace[name] for name in parts if name in workspace}
         if len(parts) == len(given) == 2:

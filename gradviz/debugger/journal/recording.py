@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from operator import is_
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 
@@ -45,6 +45,7 @@ from .text import NetText
 from .timeline import NOWHERE, Indices, Timeline, codes_of
 
 T = TypeVar("T")
+E = TypeVar("E", bound=Event)
 
 
 class OfJournal(Generic[T]):
@@ -173,6 +174,11 @@ class Recording:
         """The events of the pass, and the notes of the program that ran behind it; without notes all events."""
         return self._journal.events, self._journal.notes
 
+    def events_of(self, *kinds: type[E]) -> Iterator[tuple[int, E]]:
+        """The events of some kinds, first to last, each with the position after it."""
+        numbers = self.timeline.of(*kinds).tolist()
+        return ((number + 1, cast(E, self.events[number])) for number in numbers)
+
     @cached_property
     def ran_positions(self) -> Indices:
         """Of each `Ran` its operator's position."""
@@ -205,14 +211,12 @@ class Recording:
         """The operators that computed from a version which somebody replaced later, and the position from which on what
         they wrote is stale."""
         stale: dict[Statement, int] = {}
-        for number in self.timeline.of(ChangedByHand).tolist():
-            event = self.events[number]
-            assert isinstance(event, ChangedByHand)
+        for at, event in self.events_of(ChangedByHand):
             read = [self.text.of(event).version(event.blob, event.version - 1)]
             for writing in read:
                 for one in writing.readers:
-                    if one.ran is not None and one.ran <= number and one not in stale:
-                        stale[one] = number + 1
+                    if one.ran is not None and one.ran < at and one not in stale:
+                        stale[one] = at
                         read += one.outputs
         return stale
 
@@ -318,7 +322,6 @@ class ProgramText:
         owners: id of a nested net -> the statement that runs it, and the one that runs its backward pass.
         whole: the position from which on the pass is whole; None: it has stopped before.
         first_run: the position after the first operator that ran around all nested nets; None: none did.
-        sums, merges: the positions after accumulations, and after merges of rows.
     """
 
     def __init__(self) -> None:
@@ -327,8 +330,6 @@ class ProgramText:
         self.owners: dict[str, tuple[Statement | None, Statement | None]] = {}
         self.whole: int | None = None
         self.first_run: int | None = None
-        self.sums: list[int] = []
-        self.merges: list[int] = []
         self._nets: dict[tuple[str, ...], NetText] = {(): self.outermost}
 
     def follow(self, net: NetHalves, events: Sequence[Event], timeline: Timeline) -> None:
@@ -442,7 +443,6 @@ class ProgramText:
     def _accumulated(self, event: Accumulated, at: int) -> None:
         net = self._nets[event.path]
         net.accumulate(event, at)
-        self.sums.append(at)
         net.version(event.blob, event.version).arrivals.append(at)
 
     def _seeded(self, event: Seeded, at: int) -> None:
@@ -458,7 +458,6 @@ class ProgramText:
 
     def _deduplicated(self, event: Deduplicated, at: int) -> None:
         self.outermost.merge(event, at)
-        self.merges.append(at)
 
     def _completed(self, event: Completed, at: int) -> None:
         if not event.path:

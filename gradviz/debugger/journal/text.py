@@ -136,10 +136,6 @@ class NetText:
         for op in event.operators:
             self._backward("deduplication", op, None, at)
 
-    def since(self, at: int) -> list[Reading]:
-        """The backward statements that came with the event at position `at`, as they read then."""
-        return [statement.at(at) for statement in self.new_statements(at)]
-
     def new_statements(self, at: int) -> list[Statement]:
         """The backward statements that came with the event at position `at`."""
         first = last = bisect_left(self.backward, at, key=lambda one: one.made)
@@ -168,6 +164,10 @@ class NetText:
             if called[place][1].at(position).name == name:
                 return called[place][1]
         return Writing(name, 0, None)
+
+    def parts(self, gradient: Gradient | None, position: int) -> list[Writing]:
+        """The writings that a gradient consists of at a position: one, indices and values, or for None none."""
+        return [self.latest(name, position) for name in parts_of(gradient)]
 
     def now(self, gradient: Gradient) -> list[Writing]:
         """The writings that a gradient consists of, as far as the text has been followed."""

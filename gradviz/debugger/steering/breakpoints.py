@@ -68,7 +68,7 @@ class Breakpoint:
         self.entry = entry
         self.problem = ""
         self._owner = owner
-        self._occurrences: Occurrences | None = None
+        self._occurrences = Occurrences(finder.rows, (), None)
         self._message: Message | None = None
         try:
             self._occurrences = finder.find(entry.on)
@@ -106,22 +106,21 @@ class Breakpoint:
     @property
     def stops(self) -> bool:
         """Whether a run ends at its hits."""
-        return self.enabled and self.log is None and self._occurrences is not None
+        return self.enabled and self.log is None and not self.problem
 
     @cached_property
     def hits(self) -> tuple[int, ...]:
         """Every position of the recording at which it stops, or logs, while it is enabled."""
-        positions = () if self._occurrences is None else self._occurrences.positions
-        return tuple(positions)[self.entry.ignore :][self.entry.every - 1 :: self.entry.every]
+        return tuple(self._occurrences.positions)[self.entry.ignore :][self.entry.every - 1 :: self.entry.every]
 
     def text_at(self, position: int) -> str:
         """What its condition asks about, as it is at a hit; empty where it has none."""
-        return "" if self._occurrences is None else self._occurrences.text_at(position)
+        return self._occurrences.text_at(position)
 
     @cached_property
     def messages(self) -> list[tuple[int, str]]:
         """What a log point says: the position of each hit and the message there."""
-        if self._message is None or self._occurrences is None:
+        if self._message is None:
             return []
         rows = list(map(self._occurrences.row_at, self.hits))
         return list(zip(self.hits, self._message.of(rows), strict=True))
@@ -135,7 +134,7 @@ class Breakpoint:
             parts.append(f"ignores the first {entry.ignore}")
         if entry.every > 1:
             parts.append(f"one in {entry.every}")
-        if self._occurrences is not None and (missing := self._occurrences.never_computed):
+        if missing := self._occurrences.never_computed:
             parts.append(f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} never computed")
         if self.problem:
             parts.append("nothing is called so by now" if self._is_unknown else "it says nothing, so it never stops")

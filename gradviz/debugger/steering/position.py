@@ -67,9 +67,14 @@ class Placed:
         return nullcontext()
 
     @property
+    def _saved(self) -> Trace | None:
+        """The document that was read from a file; None: none was."""
+        return self._trace if self._recording is None else self._recording.saved
+
+    @property
     def _live(self) -> Recording | None:
         """The recording; None: it was read from a file, and there are no arrays."""
-        return None if self._recording is None or self._recording.saved is not None else self._recording
+        return self._recording if self._saved is None else None
 
     @cached_property
     def _places(self) -> Places:
@@ -81,7 +86,7 @@ class Placed:
     def _measured(self) -> Trace | None:
         """The document that has the statistics of the values; None: there are arrays to measure."""
         if self._live is None:
-            return self._trace if self._recording is None else self._recording.saved
+            return self._saved
         # Values within a budget may be gone by now, and what was measured of them is not.
         return None if self._live.store is None else self._trace
 
@@ -97,7 +102,7 @@ class Placed:
 
     @cached_property
     def _subjects(self) -> Subjects:
-        return Subjects(self._journal, Story(self._journal, self._journal.text), self._recorded_values)
+        return Subjects(self._journal, Story(self._journal), self._recorded_values)
 
     @property
     def name(self) -> str:
@@ -225,7 +230,7 @@ class Marks(Placed):
     @property
     def _saved_marks(self) -> Marked:
         """The marks of a document that was read; that of a recording has none, and need not be written to say so."""
-        saved = self._trace if self._recording is None else self._recording.saved
+        saved = self._saved
         return Marked() if saved is None else Marked(breakpoints=saved.breakpoints, watches=saved.watches)
 
     @property

@@ -32,7 +32,7 @@ class Runs:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         text = recording.text
-        self.nets: list[NetText] = [text.outermost, *map(text.net, text.ids)]
+        self.nets: list[NetText] = [*text.nets]
         halves = [(net, is_backward) for net in self.nets for is_backward in (False, True)]
         self.statements = [one for net, back in halves for one in (net.operators if back else net.forward)]
         begins = accumulate((len(net.operators if back else net.forward) for net, back in halves), initial=0)

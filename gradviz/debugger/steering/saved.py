@@ -17,7 +17,7 @@ from ...program.net_halves import nets_of
 from ...program.renaming import rename_steps
 from ...runtime.notes import Notes
 from ...runtime.watched import Journal, uncollected
-from ..document import Frame, Obstacle, RanColumns, Trace, TraceError, described
+from ..document import Obstacle, RanColumns, Trace, TraceError, described
 from ..journal import NOWHERE, Half, Recording
 from .places import path_of
 
@@ -101,8 +101,9 @@ def saved_recording(trace: Trace, events: Sequence[Event], ran: RanColumns | Non
     notes.steps, *steps = repeat((), 1 + len(trace.frames)) if ran is None else ran.steps()
     notes.halves += halves.values()
     notes.noted += [
-        [halves[one.subnet, one.operator, one.is_backward], *_place(one), planned, None]
+        [half, NOWHERE if one.around is None else one.around, one.iteration, planned, None]
         for one, planned in zip(trace.frames, steps, strict=True)
+        for half in [halves[one.subnet, one.operator, one.is_backward]]
     ]
     if ran is not None:
         notes.codes, notes.seconds, notes.failed = bytearray(ran.codes), ran.times(), ran.failed
@@ -168,11 +169,6 @@ def _check_runs(recording: Recording) -> None:
         raise ValueError("nested nets ran elsewhere")
     if (timeline.ran_before[ran] >= count[timeline.runs[ran]]).any():
         raise ValueError("more operators ran than there are")
-
-
-def _place(frame: Frame) -> tuple[int, int | None]:
-    """The run around a run, and its round in a loop."""
-    return NOWHERE if frame.around is None else frame.around, frame.iteration
 
 
 def _error(obstacle: Obstacle) -> GradvizError:

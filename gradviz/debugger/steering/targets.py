@@ -94,8 +94,7 @@ class Targets:
     @cached_property
     def _given(self) -> set[str]:
         """The names of the gradients that ys start with."""
-        events = map(self._events.__getitem__, self._timeline.of(Seeded).tolist())
-        return {name for event in events if isinstance(event, Seeded) for name in parts_of(event.gradient)}
+        return {name for _, event in self._recording.events_of(Seeded) for name in parts_of(event.gradient)}
 
     @property
     def _few(self) -> Indices:
@@ -214,8 +213,7 @@ class Targets:
     @cached_property
     def _played(self) -> set[tuple[tuple[str, ...], int]]:
         """The forward operators that came by events of nested nets, by net and number."""
-        events = (self._events[number] for number in self._timeline.of(Played).tolist())
-        return {(event.path, event.index) for event in events if isinstance(event, Played) and event.path}
+        return {(event.path, event.index) for _, event in self._recording.events_of(Played) if event.path}
 
 
 class Near:

@@ -226,7 +226,7 @@ def _out_of_condition(passage: Passage) -> Sentences:
 def _left_by(passage: Passage, scope: Named) -> str:
     """Who left the workspace on top of `scope`: ``iteration 3 of While #2``, ``Do #4``, ``Do #0 in iteration 3``."""
     recording, outside = passage.recording, passage.run.around
-    number = passage.values.left_by(outside, (scope.name, scope.version))
+    number = passage.values.left_by(outside, scope.key)
     if number is None:
         return "an earlier run"
     run = recording.runs[number]

@@ -60,7 +60,7 @@ class Narrator:
     @cached_property
     def story(self) -> Story:
         """Tells the events of the pass."""
-        return Story(self._recording, self._recording.text)
+        return Story(self._recording)
 
     def summary(self) -> str:
         """What the recording is about, before anything has happened."""

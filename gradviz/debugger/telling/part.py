@@ -15,8 +15,21 @@ from msgspec.structs import replace
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...program import NetDef
-from ...program.events import Accumulated, Ran
-from ..document import Entered, Frame, Ledger, Line, Part, Subnet, Trace, TraceEvent, Value, Workspaces, all_lines
+from ...program.events import Accumulated, Deduplicated, Ran
+from ..document import (
+    Entered,
+    Frame,
+    Ledger,
+    Line,
+    Part,
+    Subnet,
+    Trace,
+    TraceEvent,
+    Value,
+    Workspaces,
+    all_lines,
+    forward_id,
+)
 from ..journal import NOWHERE, Recording, Statement
 from ..statistics import all_statistics, of_stack
 from .sources import rules_of, sources_of
@@ -104,7 +117,11 @@ class _Part:
             arrays=arrays,
             stacks=self._stacks,
             ledgers=ledgers,
-            merges=self._writer.story.merges(at for at in text.merges if at in self._positions),
+            merges=[
+                self._writer.story.merge(event, at)
+                for at, event in recording.events_of(Deduplicated)
+                if at in self._positions
+            ],
         )
         return replace(trace, formulas=formulas_of(trace), **self._texts(trace))
 
@@ -138,7 +155,7 @@ class _Part:
     def _about(self, at: int) -> Iterator[int]:
         """The forward operators around all nested nets that an event is about."""
         event = self._events[at - self._positions[0]]
-        return self._numbers([*event.lines[-MOST_ENTRIES:], *([] if event.forward is None else [_forward_id(event)])])
+        return self._numbers(filter(None, [*event.lines[-MOST_ENTRIES:], forward_id(event)]))
 
     def _numbers(self, ids: Iterable[str]) -> Iterator[int]:
         """The forward operators around all nested nets that lines, by their ids, are or come from, or are inside of."""
@@ -296,11 +313,6 @@ class _Part:
         frame = None if stack.top is None else self._number(self._recording.left_by.get(id(stack.top)))
         self._stacks.append(Workspaces(count=len(stack), frame=frame))
         return of_stack(len(self._stacks) - 1, len(stack))
-
-
-def _forward_id(event: TraceEvent) -> str:
-    """The id of the forward line that an event is about."""
-    return f"{event.subnet}.f{event.forward}" if event.subnet else f"f{event.forward}"
 
 
 def _cut(value: Any) -> Any:

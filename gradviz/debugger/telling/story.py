@@ -39,7 +39,7 @@ from ...program.events import (
 from ...program.operator import parts_of
 from ...runtime.devices import CPU, moved
 from ..document import MERGED_ROWS, Merge, MergedRow, Number, number
-from ..journal import Key, NetText, ProgramText, Reading, Recording, Statement, Writing
+from ..journal import Key, NetText, Reading, Recording, Statement, Writing
 from ..statistics import furthest
 from . import control_narration, narration
 from . import sentences as say
@@ -57,10 +57,10 @@ class Term(NamedTuple):
 class Story:
     """Tells what happened while a pass came into being."""
 
-    def __init__(self, recording: Recording, text: ProgramText) -> None:
+    def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._events = recording.events
-        self._text = text
+        self._text = text = recording.text
         self._read: tuple[Writing | None, list[str]] = None, []
         whole = text.whole or len(self._events)
         self._is_generated = text.first_run is None or text.first_run > whole
@@ -113,6 +113,10 @@ class Story:
         """Whether an accumulation has a ledger: one that only makes a gradient dense when it runs has none."""
         return len(event.contributions) > 1 or not self._goes(event)
 
+    def sums(self) -> Iterator[tuple[int, Accumulated]]:
+        """The accumulations that have ledgers, each with the position after it."""
+        return ((at, event) for at, event in self._recording.events_of(Accumulated) if self.is_sum(event))
+
     def is_last(self, event: Accumulated, at: int) -> bool:
         """Whether an accumulation is the last one of its blob."""
         sums = (position for position, one in self._arrived(event) if isinstance(one, Accumulated))
@@ -139,8 +143,7 @@ class Story:
             if isinstance(one, Seeded | GeneratorAdded):
                 terms.append(self._arrival(one, position))
             elif isinstance(one, Accumulated) and one.so_far == folded > 1 and self.is_sum(one):
-                parts = [net.latest(name, position) for name in parts_of(one.gradient)]
-                terms.append(Term(parts, f"the {folded} before", event.contributions[0]))
+                terms.append(Term(net.parts(one.gradient, position), f"the {folded} before", event.contributions[0]))
                 break
         return terms[::-1]
 
@@ -164,7 +167,7 @@ class Story:
         """
         net = self._text.of(event)
         if event.position is None:
-            return [net.latest(name, at) for name in parts_of(event.gradient)]
+            return net.parts(event.gradient, at)
         arrivals = net.version(event.blob, event.version).arrivals
         place = bisect_left(arrivals, at)
         before = (self._events[arrivals[earlier] - 1] for earlier in reversed(range(place)))
@@ -204,10 +207,9 @@ class Story:
             return {one.at: one for one in self._recording.saved.merges}[at]
         return merge_of(event, at, *self.merged(event, at), self._recording.values)
 
-    def merges(self, positions: Iterable[int]) -> list[Merge]:
-        """The same of the events before these positions that merge rows."""
-        events = ((at, self._events[at - 1]) for at in positions)
-        return [self.merge(event, at) for at, event in events if isinstance(event, Deduplicated)]
+    def merges(self) -> list[Merge]:
+        """The same of all gradients whose rows were merged."""
+        return [self.merge(event, at) for at, event in self._recording.events_of(Deduplicated)]
 
     def _played(self, event: Played, at: int) -> Sentences:
         line = self._text.statement(event, event.index, at)
@@ -275,8 +277,8 @@ class Story:
         return None if statement is None else statement.at(at)
 
     def _since(self, event: Event, at: int) -> list[Reading]:
-        """The backward statements that came with an event."""
-        return self._text.of(event).since(at)
+        """The backward statements that came with an event, as they read then."""
+        return [statement.at(at) for statement in self._text.of(event).new_statements(at)]
 
     def _rank(self, statement: Statement) -> int | None:
         """The rank of a forward operator that is a function; None: the pass asks for no ranks."""
@@ -294,7 +296,7 @@ class Story:
             skip = 0 if net.path else self._recording.skip
             self._read = blob, [one.name for one in blob.readers if one.role == "forward" and one.number >= skip]
         names = self._read[1]
-        if net.ys.get((blob.name, blob.version), at + 1) <= at:
+        if net.ys.get(blob.key, at + 1) <= at:
             return [*names, "what follows" if net.path else "the y itself"]
         return names
 
@@ -319,7 +321,8 @@ def _written(net: NetText, name: str, operator: int, at: int, number: int) -> Wr
 
 def latest(net: NetText, gradient: Gradient | None, at: int) -> Writing | None:
     """The writing that a gradient's name stands for at a position, of a sparse one its values."""
-    return None if gradient is None else net.latest(parts_of(gradient)[-1], at)
+    parts = net.parts(gradient, at)
+    return parts[-1] if parts else None
 
 
 def gradient_of(net: NetText, gradient: Gradient, among: Iterable[Writing], at: int) -> list[Writing]:
@@ -331,7 +334,7 @@ def gradient_of(net: NetText, gradient: Gradient, among: Iterable[Writing], at: 
 def versions_of(event: Completed, net: NetText, at: int) -> dict[str, Gradient]:
     """The map of a pass with the versions of the gradients."""
     return {
-        blob: GradientSlice(*(str(net.latest(name, at)) for name in parts_of(gradient)))
+        blob: GradientSlice(*map(str, net.parts(gradient, at)))
         if isinstance(gradient, GradientSlice)
         else str(net.latest(gradient, at))
         for blob, gradient in event.gradients.items()

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from ...operators.registry import Array
 from ...program.control_flow import RUNNING_SUM, take_apart
@@ -33,29 +34,37 @@ Term = tuple[Contribution, Array | None]
 """One gradient that went into a sum, without numbers, and its value, a sparse one made dense; None: not computed."""
 
 
-def ledger(blob: str, at: int, total: str, terms: Sequence[Term], whole: Array | None) -> Ledger:
+def ledger(
+    blob: str,
+    at: int,
+    total: str,
+    terms: Sequence[Term],
+    whole: Array | None,
+    subnet: str | None = None,
+    frame: int | None = None,
+) -> Ledger:
     """The ledger of the gradient of `blob`, added up at position `at`.
 
     Args:
         total: the sum, ``"a_grad@1"``.
         terms: the contributions, wherever they lie; where one has no value, there are no numbers.
         whole: the sum's value.
+        subnet, frame: as the ledger has them.
     """
     contributions = [contribution for contribution, _ in terms]
     arrays = [array for _, array in terms if array is not None]
+    unmeasured = Ledger(blob=blob, at=at, total=total, contributions=contributions, subnet=subnet, frame=frame)
     if whole is None or len(arrays) < len(terms):
-        return Ledger(blob=blob, at=at, total=total, contributions=contributions)
+        return unmeasured
     device = device_of(whole)
     with current(device):
         sum_ = vector(whole)
         comparison = compare([moved(array, device) for array in arrays], sum_)
     numbers = [_numbers(column) for column in (comparison.norms, comparison.shares, comparison.cosines)]
-    return Ledger(
-        blob=blob,
-        at=at,
-        total=total,
+    return replace(
+        unmeasured,
         contributions=[
-            msgspec.structs.replace(contribution, norm=length, share=share, cosine=cosine)
+            replace(contribution, norm=length, share=share, cosine=cosine)
             for contribution, length, share, cosine in zip(contributions, *numbers, strict=True)
         ],
         norm=number(norm(sum_)),
@@ -105,11 +114,9 @@ def sum_of(telling: story.Story, event: Accumulated, at: int) -> Sum:
     return Sum(event, at, telling.total(event, at), telling.terms(event, at, is_whole=telling.is_last(event, at)))
 
 
-def sums_of(recording: Recording, telling: story.Story) -> list[Sum]:
+def sums_of(telling: story.Story) -> list[Sum]:
     """The accumulations of a recording that have ledgers, in their order."""
-    events = [(at, recording.events[at - 1]) for at in recording.text.sums]
-    sums = [(at, event) for at, event in events if isinstance(event, Accumulated) and telling.is_sum(event)]
-    return [sum_of(telling, event, at) for at, event in sums]
+    return [sum_of(telling, event, at) for at, event in telling.sums()]
 
 
 def ledger_of(one: Sum, recording: Recording, frame: int | None) -> Ledger:
@@ -123,9 +130,7 @@ def ledger_of(one: Sum, recording: Recording, frame: int | None) -> Ledger:
         contribution = Contribution(gradient=str(parts[-1]), producer=producer, of=term.index, how=term.how, path=path)
         terms.append((contribution, array))
     blob = f"{event.blob}@{event.version}"
-    return msgspec.structs.replace(
-        ledger(blob, one.at, str(one.total[-1]), terms, total), subnet=net.id or None, frame=frame
-    )
+    return ledger(blob, one.at, str(one.total[-1]), terms, total, net.id or None, frame)
 
 
 def _dense(parts: Sequence[Writing], event: Accumulated, computed: Values) -> Array | None:
@@ -208,9 +213,8 @@ def _summed(around: NetText, index: int, loop: NetHalves) -> Iterator[tuple[Writ
         total = ssa.op.outputs[0]
         if ssa.op.type != "Sum" or not total.endswith(RUNNING_SUM):
             continue
-        term = ssa.reads[1]
         blob = forward.outer[total.removesuffix(RUNNING_SUM)]
-        yield read[blob], written[backward.outer[total]], (term.name, term.version)
+        yield read[blob], written[backward.outer[total]], ssa.reads[1].key
 
 
 def loop_ledger(recording: Recording, one: LoopSum) -> Ledger:
@@ -222,6 +226,4 @@ def loop_ledger(recording: Recording, one: LoopSum) -> Ledger:
         contribution = Contribution(gradient=f"{name}@{version}", producer=producer, how="generated", frame=frame)
         terms.append((contribution, recording.runs[frame].values.get(one.term)))
     whole = recording.values_of(one.frame).get(one.total.key)
-    return msgspec.structs.replace(
-        ledger(str(one.blob), one.at, str(one.total), terms, whole), subnet=one.subnet, frame=one.frame
-    )
+    return ledger(str(one.blob), one.at, str(one.total), terms, whole, one.subnet, one.frame)

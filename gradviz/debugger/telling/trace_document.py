@@ -110,14 +110,14 @@ class Writer:
 
     @cached_property
     def _sums(self) -> list[Sum]:
-        return sums_of(self._recording, self.story)
+        return sums_of(self.story)
 
     def outline(self, net: NetDef) -> Trace:
         """All but events and lines, with `net`."""
         recording, text, values = self._recording, self._text, self._values
         if recording.saved is not None:
             return recording.saved
-        merges = self.story.merges(text.merges)
+        merges = self.story.merges()
         sums, looped = [(one, one.event.path) for one in self._sums], sums_of_loops(recording)
         whole = text.whole or 0
         completed = recording.events[whole - 1] if whole else None
@@ -142,9 +142,8 @@ class Writer:
 
     def rule_places(self, positions: range) -> Iterator[str]:
         """The places of the rules that the events before some positions applied."""
-        for at in (self._recording.timeline.of(RuleApplied) + 1).tolist():
-            event = self._recording.events[at - 1] if at in positions else None
-            if isinstance(event, RuleApplied) and event.rule:
+        for at, event in self._recording.events_of(RuleApplied):
+            if at in positions and event.rule:
                 yield event.rule
 
     def header(self, net: NetDef) -> Trace:
@@ -325,13 +324,12 @@ def schedule_of(recording: Recording) -> Schedule | None:
     """The schedule of a recording, position by position; None: it says nothing of ranks, ``grad`` and pools."""
     if not is_scheduled(recording):
         return None
-    events, timeline = recording.events, recording.timeline
+    events = recording.events
     played = _played(recording)
-    ranks = [event.rank for event in played.values()]
+    ranks = [event.rank for _, event in played]
     grads = [Grad(blob, 0, value, "held") for blob, value in recording.grads_before.items()]
     waits: dict[int, Wait] = {}
-    for at in (timeline.of(GradWritten, Seeded, GeneratorAdded, Visited) + 1).tolist():
-        event = events[at - 1]
+    for at, event in recording.events_of(GradWritten, Seeded, GeneratorAdded, Visited):
         if isinstance(event, GradWritten):
             grads.append(Grad(event.blob, at, event.after, event.how))
         elif isinstance(event, Seeded | GeneratorAdded) and event.queued is not None:
@@ -339,7 +337,7 @@ def schedule_of(recording: Recording) -> Schedule | None:
             waits[one.index] = Wait(one.index, one.rank, one.arrival, at)
         elif isinstance(event, Visited) and event.index in waits:
             waits[event.index] = replace(waits[event.index], until=at)
-    begin = max(played) + 2 if played else 1
+    begin = played[-1][0] + 1 if played else 1
     end = next((at for at in range(len(events), 0, -1) if not isinstance(events[at - 1], GradWritten)), 0)
     pools = [row for lending in recording.pools for row in _pools(lending, begin, end)]
     return Schedule(ranks=ranks, waits=list(waits.values()), grads=grads, pools=pools)
@@ -351,13 +349,12 @@ def is_scheduled(recording: Recording) -> bool:
         return recording.saved.schedule is not None
     if recording.grads_before or recording.pools or len(recording.timeline.of(GradWritten)):
         return True
-    return any(event.rank is not None for event in _played(recording).values())
+    return any(event.rank is not None for _, event in _played(recording))
 
 
-def _played(recording: Recording) -> dict[int, Played]:
-    """The events that play the operators around all nested nets, by their numbers."""
-    events, _ = recording.noted
-    return {number: one for number, one in enumerate(events) if isinstance(one, Played) and not one.path}
+def _played(recording: Recording) -> list[tuple[int, Played]]:
+    """The events that play the operators around all nested nets, each with the position after it."""
+    return [(at, event) for at, event in recording.events_of(Played) if not event.path]
 
 
 def _pools(lending: Lending, begin: int, end: int) -> Iterator[Pool]:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
-from ...runtime.store import Shelf, StoredArray
+from ...runtime.store import StoredArray, entries_of
 from ..document import Frame, Trace, Value, Workspaces
 from ..journal import NOWHERE, Indices, Key, NetHalves, Recording
 from ..statistics import FULL_PREVIEW, all_statistics, of_stack, short_statistics, statistics
@@ -20,11 +20,6 @@ RecordedValue = Array | ScopeStack | Value
 
 Entry = Array | StoredArray | ScopeStack
 """A value, or what stands for it in a store, until it is measured; the same for the same one."""
-
-
-def entries(values: Mapping[Key, Array]) -> Mapping[Key, Entry]:
-    """Everything in `values`, of which nothing is read back."""
-    return values.entries if type(values) is Shelf else values
 
 
 PREVIEWED = 400_000
@@ -187,7 +182,7 @@ class Values(DocumentValues):
             for event in recording.ran_around()
             for name, version in zip(event.op.outputs, event.out_versions, strict=True)
         }
-        recorded = entries(recording.values)
+        recorded: Mapping[Key, Entry] = entries_of(recording.values)
         measured = iter(all_statistics(self._arrays(recorded.values())))
         return {
             f"{key[0]}@{key[1]}": self._stack(entry, seconds.get(key))

@@ -15,7 +15,7 @@ from tests.debugger.loops import fed, gated, recurrent
 def rows_with(session):
     """The rows of a session, without its document."""
     recording = session._recording
-    story, values = Story(recording, recording.text), MeasuredValues(recording)
+    story, values = Story(recording), MeasuredValues(recording)
     return Rows(recording, Subjects(recording, story, values), Runs(recording), values)
 
 
@@ -92,7 +92,7 @@ def test_a_named_blob_is_as_it_was_at_each_position(session):
 def test_what_is_looked_up_of_all_runs_at_once_is_what_each_event_says(net):
     session = debug(net(), ["loss"], workspace=fed(3))
     rows = rows_with(session)
-    subjects = Subjects(session._recording, Story(session._recording, session._recording.text), rows._values)
+    subjects = Subjects(session._recording, Story(session._recording), rows._values)
     types, roles = rows.column("op", "type"), rows.column("op", "role")
     seconds, versions = rows.column("event", "seconds"), rows.column("x", "version")
     passages = 0

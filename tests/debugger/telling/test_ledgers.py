@@ -54,13 +54,12 @@ def events_read(uses: int) -> int:
     for _ in range(uses):
         y = x * 2.0 + y
     recording = record_backward(F.sum(y))
-    telling = Story(recording, recording.text)
+    telling = Story(recording)
     telling._events = read = Read(recording.events)
-    for at in recording.text.sums:
-        event = recording.events[at - 1]
-        assert isinstance(event, Accumulated)
+    sums = list(recording.events_of(Accumulated))
+    for at, event in sums:
         assert len(telling.terms(event, at)) > 1
-        assert telling.is_last(event, at) == (at == recording.text.sums[-1])
+        assert telling.is_last(event, at) == ((at, event) == sums[-1])
     return read.count
 
 
