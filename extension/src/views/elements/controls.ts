@@ -146,20 +146,21 @@ export function createFault(input: HTMLInputElement) {
   return { element: fault, clear, complain };
 }
 
-/** Lets a field have the keys that are typed in it; Escape leads back to the debugger. */
-export function keepKeys(input: HTMLInputElement): void {
+/** A field for a line of text, or with another `type` for what fits that. It has the keys that are typed in it; Escape leads back to the debugger. */
+export function textField(attributes: Attributes): HTMLInputElement {
+  const input = element("input", { type: "text", spellcheck: "false", autocomplete: "off", ...attributes });
   input.addEventListener("keydown", (event) => {
     if (event.key === "Escape") leave(input);
     // What is typed belongs to the field, but for the keys that mean nothing in it.
     if (event.key !== "F10" && event.key !== "F11") event.stopPropagation();
   });
+  return input;
 }
 
-/** A field for a line of text, or with another `type` for what fits that. */
-export function textField(attributes: Attributes): HTMLInputElement {
-  const input = element("input", { type: "text", spellcheck: "false", autocomplete: "off", ...attributes });
-  keepKeys(input);
-  return input;
+/** Leads into a field, to write over what stands there. */
+export function enter(input: HTMLInputElement): void {
+  input.focus({ preventScroll: true });
+  input.select();
 }
 
 /** `add` gives what is wrong with the text, null when it was added; until then the field keeps it. */

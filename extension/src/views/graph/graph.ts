@@ -4,7 +4,7 @@ import { addTo, allLines, forwardOf, linesById, netOf, numberOf, subnetOf } from
 import type { BreakpointEntry, Line, Trace } from "../../model/schema";
 import { messageOf } from "../../model/schema/reader";
 import { button, element, iconButton, ICONS, leave } from "../elements/dom";
-import { textField } from "../elements/controls";
+import { enter, textField } from "../elements/controls";
 import type { Navigation } from "../elements/navigation";
 import { counted } from "../elements/numbers";
 import { createCanvas, type Canvas } from "./canvas";
@@ -44,13 +44,7 @@ export function createSearch(trace: Trace, match: (lines: string[]) => void, lea
       look();
     }
   });
-  return {
-    element: element("div", { class: "gv-search", role: "search" }, input, count),
-    focus() {
-      input.focus({ preventScroll: true });
-      input.select();
-    },
-  };
+  return { element: element("div", { class: "gv-search", role: "search" }, input, count), focus: () => enter(input) };
 }
 
 /** The lines that a text means, in the order of the program: "#12" by index, others by type, name and blobs. */

@@ -8,7 +8,7 @@ import { forwardOf, lengthOf, linesById, numberOf, subnetOf } from "../../model/
 import { gradientsOf, makerOf, valueAt, type Place } from "../../model/recording/values";
 import type { Line, Scalar, Trace } from "../../model/schema";
 import { button, element, linkButton, marked, quiet, type Child } from "../elements/dom";
-import { keepKeys } from "../elements/controls";
+import { textField } from "../elements/controls";
 import type { Navigation } from "../elements/navigation";
 import { quantity } from "../elements/numbers";
 
@@ -240,7 +240,7 @@ function lightText(verdict: string, checks: Checked[]): string {
 /** A field for another position, and what changed between that one and here. */
 export function changesSince(asking: Asking, position: number): HTMLElement[] {
   const max = asking.isVeiled() ? position : lengthOf(asking.trace);
-  const field = element("input", { type: "number", min: 0, max, required: true, value: Math.max(0, position - 1), "aria-label": "Compare with event", class: "gv-since" });
+  const field = textField({ type: "number", min: 0, max, required: true, value: Math.max(0, position - 1), "aria-label": "Compare with event", class: "gv-since" });
   const show = element("button", { type: "submit", class: "gv-link" }, "Compare");
   const place = element("div", { class: "gv-card", "aria-live": "polite" });
   const form = element("form", { class: "gv-compare" }, "what changed since event", field, show);
@@ -248,7 +248,6 @@ export function changesSince(asking: Asking, position: number): HTMLElement[] {
     event.preventDefault();
     place.replaceChildren(answerCard(asking, { question: "diff", arguments: [field.valueAsNumber], position }));
   });
-  keepKeys(field);
   return [form, place];
 }
 
