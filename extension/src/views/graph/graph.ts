@@ -14,7 +14,7 @@ import { createOperators } from "./operators";
 const SEARCH_HINT = "Operators whose type, name or blobs have this in them, or #index; Enter goes to the next one, Escape ends the search (s)";
 
 /** `match` gets what matches, and `lead` the one that the person goes to. */
-export function createSearch(trace: Trace, match: (lines: string[]) => void, lead: (line: string) => void) {
+function createSearch(trace: Trace, match: (lines: string[]) => void, lead: (line: string) => void) {
   const input = textField({ "aria-label": "Search the graph", placeholder: "Find…  type, blob, #2", title: SEARCH_HINT });
   const count = element("span", { class: "gv-note", role: "status" });
   let matches: string[] = [];
@@ -63,7 +63,7 @@ export function matching(trace: Trace, text: string): string[] {
 const MOST = 5;
 
 /** `keep` shows these lines alone, null all, and the second one where it was. */
-export function createFocus(trace: Trace, keep: (lines: ReadonlySet<string> | null, line: string) => void) {
+function createFocus(trace: Trace, keep: (lines: ReadonlySet<string> | null, line: string) => void) {
   let hops = 2;
   let centre: string | null = null;
   const words = element("span", { role: "status" });

@@ -21,7 +21,7 @@ interface Spot extends Box {
 }
 
 /** A label that stands at wires, where it can: the best spot first. */
-export interface Planned {
+interface Planned {
   wires: Wire[];
   /** Whether the wires have one label. */
   isTogether: boolean;
@@ -29,7 +29,7 @@ export interface Planned {
 }
 
 /** How large a label becomes. */
-export type Extent = (wires: Wire[], isTogether: boolean) => Pick<Box, "width" | "height">;
+type Extent = (wires: Wire[], isTogether: boolean) => Pick<Box, "width" | "height">;
 
 export const GAP = 6;
 /** How long a wire is that leads nowhere, and how far off the column of those that come from nowhere stands. */
@@ -43,18 +43,16 @@ const ENTRY = 11;
 type Scene = ReturnType<typeof measured>;
 
 /** What labels must not cover, and the left edge of all. */
-export function measured(trace: Trace, byId: Map<string, SVGElement>) {
-  const scene = { nodes: new Map<string, Box>(), boxes: [] as Box[], paths: [] as Point[][], left: 0 };
-  for (const [id, element] of byId) {
-    if (id.startsWith("edge-")) scene.paths.push(pointsOf(pathOf(element)));
-    const heading = id.startsWith("net-") ? element.querySelector(":scope > text") : null;
-    if (heading) scene.boxes.push(boxOfText(heading));
-    const box = /^(node|lane)-/.test(id) ? boxOf(element) : null;
+export function measured(trace: Trace, { named }: Drawing) {
+  const scene = { nodes: new Map<string, Box>(), boxes: [] as Box[], paths: [...named.edge.values()].map((edge) => pointsOf(pathOf(edge))), left: 0 };
+  const headings = [...named.net.values()].map((net) => net.querySelector(":scope > text"));
+  scene.boxes.push(...headings.flatMap((heading) => (heading ? [boxOfText(heading)] : [])), ...[...named.lane.values()].flatMap((lane) => boxOf(lane) ?? []));
+  for (const [id, element] of named.node) {
+    const box = boxOf(element);
     if (!box) continue;
     scene.boxes.push(box);
-    if (!id.startsWith("node-")) continue;
-    scene.nodes.set(id.slice("node-".length), box);
-    const line = linesById(trace).get(id.slice("node-".length));
+    scene.nodes.set(id, box);
+    const line = linesById(trace).get(id);
     const odd = line && oddAt(trace, [line], endOf(trace));
     if (odd) scene.boxes.push(markBox(box, odd));
   }
@@ -63,8 +61,8 @@ export function measured(trace: Trace, byId: Map<string, SVGElement>) {
 }
 
 /** Where a drawing has names at edges, with room for a norm below each; a label hides those of its edge. */
-export function namesIn(byId: Map<string, SVGElement>): Box[] {
-  const edges = [...byId].flatMap(([id, element]) => (id.startsWith("edge-") && !element.hasAttribute("data-labelled") ? [element] : []));
+export function namesIn({ named }: Drawing): Box[] {
+  const edges = [...named.edge.values()].filter((edge) => !edge.hasAttribute("data-labelled"));
   return edges.flatMap((edge) => [...edge.querySelectorAll("text")].map(boxOfText));
 }
 
@@ -80,10 +78,10 @@ function boxOfText(text: Element): Box {
  * Labels at the edges that the drawing has, which lose the names that they had. Between two lines one or two blobs
  * have a label each; more, and those between closed groups, one together.
  */
-export function edgeLabels(trace: Trace, byId: Map<string, SVGElement>, extent: Extent): Planned[] {
+function edgeLabels(trace: Trace, { named }: Drawing, extent: Extent): Planned[] {
   const labels: Planned[] = [];
-  for (const [id, edge] of byId) {
-    if (!id.startsWith("edge-") || edge.classList.contains("saved")) continue;
+  for (const edge of named.edge.values()) {
+    if (edge.classList.contains("saved")) continue;
     const isBackward = edge.classList.contains("backward");
     const [tails, heads] = ["from", "to"].map((word) => linesAt(trace, classValue(edge, word), isBackward));
     const wires = wiresBetween(tails ?? [], heads ?? [], isBackward);
@@ -120,7 +118,7 @@ function along(points: Point[], { width, height }: ReturnType<Extent>): Spot[] {
 }
 
 /** Labels of what comes from around the net, in a column before it, and of what nobody reads, at its maker: what the net ends in, and the rest. */
-export function looseLabels(trace: Trace, scene: Scene, extent: Extent): Planned[] {
+function looseLabels(trace: Trace, scene: Scene, extent: Extent): Planned[] {
   const wires = looseWires(trace);
   const ends = endsOf(trace);
   return trace.forward.flatMap(({ id }) => {
@@ -256,13 +254,14 @@ const LOWER = 8;
 type Drawn = ReturnType<typeof draw>;
 
 /** Writes labels into a drawing, which becomes wider where it has to. */
-export function labelled(trace: Trace, { svg, byId }: Drawing) {
+export function labelled(trace: Trace, drawing: Drawing) {
+  const { svg } = drawing;
   const graph = svg.querySelector<SVGGElement>("g.graph") ?? svg;
-  const scene = measured(trace, byId);
+  const scene = measured(trace, drawing);
   const extent = extentIn(trace);
-  const planned = [...looseLabels(trace, scene, extent), ...edgeLabels(trace, byId, extent)];
+  const planned = [...looseLabels(trace, scene, extent), ...edgeLabels(trace, drawing, extent)];
   const layer = svgElement("g", { class: "gv-wires" });
-  const boxes = [...scene.boxes, ...namesIn(byId)];
+  const boxes = [...scene.boxes, ...namesIn(drawing)];
   const take = taking(boxes, scene.paths);
   const chosen = new Map(planned.map((label) => [label, label.spots.find(take)]));
   const places = [...chosen.values()].filter((spot) => spot !== undefined);
