@@ -24,7 +24,7 @@ export function codesAt(trace: Trace, position: number): CodeLine[] {
 }
 
 /** What breakpoints and "run to" call a line of code: "cell 4:17". */
-export function placeOf({ file, number }: CodeLine): string {
+export function placeOf({ file, number }: Pick<CodeLine, "file" | "number">): string {
   return `${file}:${number}`;
 }
 
