@@ -44,6 +44,9 @@ export interface Printed {
 /** "a", or "∂a": what a blob or its gradient is called. */
 export const named = (one: Noun): Printed => ({ markup: [noun(one)], text: nounText(one) });
 
+/** Numbers as they are shown; MathML takes a text for a space. */
+export const numeral = (text: string): Printed => ({ markup: [number(text)], text });
+
 /** Sides of an equation, terms of a sum, factors: with a sign between them. */
 export function joinedBy(between: string, parts: readonly Printed[]): Printed {
   const shown = parts.flatMap((part, index) => (index === 0 ? part.markup : [sign(between), ...part.markup]));

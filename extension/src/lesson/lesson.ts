@@ -4,7 +4,7 @@
 // What a class is asked before each step. Question, answer and alternatives are made from the recording by rule.
 
 import { shortName } from "../formula/steps";
-import { forwardLine } from "../model/recording/cursor";
+import { visitedBy } from "../model/recording/cursor";
 import { beginOf, endOf, eventAt, lengthOf, linesById, linesNamed, memoized, netOf, original, subnetOf, subnetsById } from "../model/recording/lookup";
 import { blobOf, gradientsOf, isComplete, isComputed, numbersOf, valueOf, type Place } from "../model/recording/values";
 import type { Contribution, Ledger, Line, Trace, TraceEvent } from "../model/schema";
@@ -83,7 +83,7 @@ const ENDS = "there is no operator: no gradient goes on from here";
 const wordsLast = (a: string, b: string): number => Number(b.startsWith("`")) - Number(a.startsWith("`")) || (a < b ? -1 : 1);
 
 function askRule(trace: Trace, event: TraceEvent): Question | null {
-  const forward = linesById(trace).get(forwardLine(event) ?? "");
+  const forward = visitedBy(trace, event);
   if (!forward) return null;
   const lines = linesNamed(trace, event.lines);
   const operators = lines.filter((line) => line.kind === "operator");
@@ -112,7 +112,7 @@ const OVERWRITTEN = "yes: it would read another version";
 
 /** What is checked of the versions that a gradient reads, and what a pass can end with. */
 function askVersions(trace: Trace, event: TraceEvent): Question | null {
-  const forward = linesById(trace).get(forwardLine(event) ?? "");
+  const forward = visitedBy(trace, event);
   const hasFailed = event.kind === "Failed";
   if (!forward || (hasFailed ? event.detail["error"] !== "version_overwritten" : lineOf(trace, event)?.kind !== "operator")) return null;
   const ask = `Has anything that the gradient of ${forward.type} #${event.forward} reads been overwritten since?`;
@@ -169,7 +169,7 @@ function askResult(trace: Trace, event: TraceEvent): Question | null {
   const value = blob === undefined ? undefined : valueOf(trace, event.frame, blob);
   if (!line || blob === undefined || !value || value.stack !== null) return null;
   const numbers = numbersOf(value);
-  const of = blobOf(trace, event.subnet, blob, linesById(trace).get(forwardLine(event) ?? "")?.inputs);
+  const of = blobOf(trace, event.subnet, blob, visitedBy(trace, event)?.inputs);
   if (line.role === "seed" && numbers?.length === 1 && of !== undefined) return askSeed(trace, line, of);
   const what = `\`${blob}\`${of === undefined ? "" : `, the gradient of \`${shortName(trace, of)}\``}`;
   if (numbers) return { kind: "numbers", ask: `\`${line.type}\` runs. What is ${what}?`, line: line.role === "seed" ? null : line, right: numbers };

@@ -127,9 +127,9 @@ export function createLine(send: (message: Record<string, unknown>) => void) {
   }
 
   function hear(message: unknown): void {
-    const id = (message as { id?: unknown } | null)?.id;
-    const resolve = typeof id === "string" ? waiting.get(id) : undefined;
-    if (typeof id !== "string" || !resolve) return;
+    const { id = "" } = (message ?? {}) as { id?: string };
+    const resolve = waiting.get(id);
+    if (!resolve) return;
     waiting.delete(id);
     try {
       resolve(reply(message, "answer"));

@@ -11,7 +11,7 @@ import type { Again, Arrays } from "../schema/trace.gen";
 export const MOST_NARRATED = 200_000_000;
 
 /** Throws where a row is like no event before it, or where the narrations become too long. */
-export function lengthened(rows: (TraceEvent | Again)[], templates: string[]): TraceEvent[] {
+function lengthened(rows: (TraceEvent | Again)[], templates: string[]): TraceEvent[] {
   const length = lengthBy(templates);
   const events: TraceEvent[] = [];
   let characters = 0;
@@ -36,7 +36,7 @@ function repeated(events: TraceEvent[], row: Again): TraceEvent {
 }
 
 /** Throws where a row contradicts itself. */
-export function valuesOf({ kinds, rows }: Arrays): Value[] {
+function valuesOf({ kinds, rows }: Arrays): Value[] {
   return rows.map(({ kind, preview, numbers, counts, stack, histogram }, index) => {
     const path = `arrays.rows[${index}]`;
     const [shape, dtype, device] = kinds[kind] ?? refuse(`${path}[0]`, `is no kind, of which there are ${kinds.length}`);
@@ -63,7 +63,7 @@ const countsOfOne = (one: number, dtype: string): number[] => [0, 0, Number(one 
 const MOST_AROUND = 200;
 
 /** Throws at the first place where parts contradict each other. */
-export function checkReferences(trace: Trace): void {
+function checkReferences(trace: Trace): void {
   if (endOf(trace) > lengthOf(trace)) refuse("part", `ends at event ${endOf(trace)}, and the recording at ${lengthOf(trace)}`);
   const ids = new Set<string>();
   for (const line of allLines(trace)) {

@@ -10,7 +10,7 @@ import { blobOf, ConditionError, evaluate, mentioned, type Node, type Result } f
 import { after, askedAt, asText, before, computedAt, findIn, latest, leftOutOf, namedField, neverComputed, occurrencesOf, parseIn, parseWatch, rowsOf, withNamesChecked, WORDS, type Occurrences, type Rows } from "./occurrences";
 
 /** What a text of a breakpoint means, or why it means nothing. */
-export type Meaning = { occurrences: Occurrences; message: (string | Node)[] | null; problem: null } | { problem: ConditionError };
+type Meaning = { occurrences: Occurrences; message: (string | Node)[] | null; problem: null } | { problem: ConditionError };
 
 /** What the texts of a breakpoint mean in a recording. */
 export function meaningOf(trace: Trace, { on, log }: Pick<BreakpointEntry, "on" | "log">): Meaning {

@@ -5,7 +5,7 @@
 // EnteredSubnet opens a nested net that its LeftSubnet closes; a net in which the recording stops stays open.
 
 import type { Frame, Line, Names, Narration, Subnet, Trace, TraceEvent } from "../schema";
-import { allLines, beginOf, behind, endOf, eventAt, forwardId, isObstacle, lengthOf, linesNamed, memoized, outward, subnetsById } from "./lookup";
+import { allLines, beginOf, behind, endOf, eventAt, forwardId, isObstacle, lengthOf, linesById, linesNamed, memoized, outward, subnetsById } from "./lookup";
 
 /** A stay in a nested net. */
 interface Stay {
@@ -209,6 +209,11 @@ export function nextEvent(trace: Trace, position: number): TraceEvent | undefine
 export function forwardLine(event: TraceEvent | undefined): string | undefined {
   if (!event || event.forward === null) return undefined;
   return forwardId(event.subnet, event.forward);
+}
+
+/** The forward line that an event is about; undefined where it is about none. */
+export function visitedBy(trace: Trace, event: TraceEvent | undefined): Line | undefined {
+  return linesById(trace).get(forwardLine(event) ?? "");
 }
 
 /** The ids of the lines that an event makes, changes or runs, and of the forward line that it is about. */

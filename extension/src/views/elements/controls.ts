@@ -33,7 +33,10 @@ export function createChoice<Name extends string>(
 export function createTabs<Name extends string>(label: string, names: readonly Name[], choose: (name: Name) => void) {
   const buttons = names.map((name) => button(() => choose(name), { role: "tab", "data-name": name }, name));
   const list = element("div", { class: "gv-tab-list", role: "tablist", "aria-label": label }, ...buttons);
-  const more = button(() => unfold(!list.classList.contains("gv-unfolded")), { class: "gv-more" });
+  const more = button(() => {
+    list.classList.toggle("gv-unfolded");
+    keepInSight();
+  }, { class: "gv-more" });
   const row = element("div", { class: "gv-tabs" }, list, more);
   let shown: HTMLElement | undefined;
 
@@ -55,11 +58,6 @@ export function createTabs<Name extends string>(label: string, names: readonly N
     event.stopPropagation();
     moveBy(event.key === "ArrowRight" ? 1 : -1);
   });
-
-  function unfold(isAll: boolean): void {
-    list.classList.toggle("gv-unfolded", isAll);
-    keepInSight();
-  }
 
   /** Brings the row of the tab that is shown into sight, and counts the others. */
   function keepInSight(): void {

@@ -92,7 +92,7 @@ function filled<Tag extends Element>(target: Tag, attributes: Attributes, childr
 /** Code in a sentence, with long names of blobs shortened. */
 export function code(text: string): HTMLElement {
   const short = innerWords(text);
-  return element("code", short === text ? {} : { title: text }, short);
+  return element("code", { title: short !== text && text }, short);
 }
 
 /** The name of a blob version, "a_grad@1", its version muted. */
