@@ -122,7 +122,7 @@ function word(text: string, before: Part | undefined, part: Part, next: Part | u
 function joined(markup: Markup[]): Markup[] {
   const shown: Markup[] = [];
   for (const one of markup) {
-    const last = shown[shown.length - 1];
+    const last = shown.at(-1);
     if (one.tag === "mtext" && last?.tag === "mtext") {
       last.children = [`${String(last.children[0])}${String(one.children[0])}`.replace(/\u00a0+/g, "\u00a0")];
     } else shown.push(one);

@@ -56,7 +56,7 @@ function choice(ask: string, right: string, others: readonly string[], line: Lin
 }
 
 function lineOf(trace: Trace, event: TraceEvent): Line | undefined {
-  return linesById(trace).get(event.lines[event.lines.length - 1] ?? "");
+  return linesById(trace).get(event.lines.at(-1) ?? "");
 }
 
 function askSeed(trace: Trace, line: Line | undefined, version: string): Question | null {
@@ -126,7 +126,7 @@ const WHOLE = "it is complete";
 const PART = "it is one of several, which are added";
 
 function askComplete(trace: Trace, event: TraceEvent): Question | null {
-  const blob = event.blobs[event.blobs.length - 1] ?? "";
+  const blob = event.blobs.at(-1) ?? "";
   // A sum of one is the same gradient, made dense.
   const all = gradientsOf(trace, event.subnet, blob).filter(({ isSum }) => !isSum);
   if (all.length === 0) return null;
@@ -160,7 +160,7 @@ function askNet(trace: Trace, event: TraceEvent): Question | null {
   return choice("Which nested net is entered?", nameOf(right), siblings.map(nameOf), null);
 }
 
-const nameOf = ({ argument, path }: { argument: string; path: string[] }): string => `${argument} of #${(path[path.length - 1] ?? "").split(".")[0]}`;
+const nameOf = ({ argument, path }: { argument: string; path: string[] }): string => `${argument} of #${(path.at(-1) ?? "").split(".")[0]}`;
 
 /** Its numbers where they are few, else its shape. */
 function askResult(trace: Trace, event: TraceEvent): Question | null {

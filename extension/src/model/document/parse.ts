@@ -46,7 +46,7 @@ function valuesOf({ kinds, rows }: Arrays): Value[] {
     const [min = null, max = null, mean = null, mean_abs = null, norm = null] = numbers.length > 0 ? numbers : numbersOfOne(one as number);
     const [nan = 0, inf = 0, zero = 0, subnormal = null] = numbers.length > 0 ? counts : countsOfOne(one as number, dtype);
     const size = shape.reduce((product, extent) => product * extent, 1);
-    const columns = size === 0 || stack !== null ? 0 : (shape[shape.length - 1] ?? 1);
+    const columns = size === 0 || stack !== null ? 0 : (shape.at(-1) ?? 1);
     const rows = columns === 0 ? 0 : size / columns;
     return { shape, dtype, device, size, min, max, mean, mean_abs, norm, nan, inf, zero, preview, rows, columns, seconds: null, stack, subnormal, histogram };
   });

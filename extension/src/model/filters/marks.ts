@@ -147,7 +147,7 @@ function watching(rows: Rows, node: Node): Watched {
   const history: Watched["history"] = [];
   for (const position of computedAt(rows, mentioned(node).map(({ thing }) => thing.slice(1)))) {
     const value = at(position);
-    if (value !== null && !isSame(value, history[history.length - 1]?.value)) history.push({ position, value });
+    if (value !== null && !isSame(value, history.at(-1)?.value)) history.push({ position, value });
   }
   return { problem: null, at, text, history };
 }

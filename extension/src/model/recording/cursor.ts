@@ -230,7 +230,7 @@ export function lineState(trace: Trace, line: Line, position: number): LineState
 
 /** Whether the pass stops while it is generated: how long it would have been nobody knows, and nothing is run. */
 export function isRefused({ events }: Trace): boolean {
-  const last = events[events.length - 1];
+  const last = events.at(-1);
   return last?.kind === "Failed" && last.phase === "generate";
 }
 
@@ -293,7 +293,7 @@ export function lengthBy(templates: string[]): (narration: Narration) => number 
 export function operatorCounts(lines: readonly Line[]): { all: number; by(position: number): number } {
   const operators = lines.filter(({ kind }) => kind !== "passed").sort((a, b) => a.made - b.made);
   const counts = [0];
-  for (const { many } of operators) counts.push((counts[counts.length - 1] ?? 0) + many);
+  for (const { many } of operators) counts.push((counts.at(-1) ?? 0) + many);
   return { all: counts[operators.length] ?? 0, by: (position) => counts[behind(operators, position, (line) => line.made)] ?? 0 };
 }
 

@@ -7,7 +7,7 @@ import { currentEvent } from "../../model/recording/cursor";
 import { linesById } from "../../model/recording/lookup";
 import { isOver } from "../../model/recording/values";
 import type { BreakpointEntry, CodeLine, Trace, TraceEvent } from "../../model/schema";
-import { button, element, type Child } from "../elements/dom";
+import { attribute, button, element, type Child } from "../elements/dom";
 import { isSum } from "../elements/kinds";
 import type { Navigation } from "../elements/navigation";
 import { DIGITS, NOT_YET, normText } from "../elements/numbers";
@@ -56,8 +56,7 @@ export function createCode(trace: Trace, navigation: Navigation) {
     row.classList.toggle("gv-now", place === first);
     row.classList.toggle("gv-beside", others.includes(place));
     row.classList.toggle("gv-selected", place === selected);
-    if (place === first) row.setAttribute("aria-current", "step");
-    else row.removeAttribute("aria-current");
+    attribute(row, "aria-current", place === first && "step");
     if (!called || !norm) return;
     const there = breakpoints.filter(({ on }) => on === place);
     norm.stop.setAttribute("aria-pressed", String(there.length > 0));

@@ -5,7 +5,7 @@ import { breakpointsAt } from "../../model/filters/marks";
 import { faultAt, formAt, hasRun, isStale, lineState, STATES } from "../../model/recording/cursor";
 import { isObstacle, numberIn, reason, subnetsById } from "../../model/recording/lookup";
 import type { BreakpointEntry, Line, Subnet, Trace } from "../../model/schema";
-import { element, type Child } from "../elements/dom";
+import { attribute, element, type Child } from "../elements/dom";
 import { few, versions } from "../elements/versions";
 
 export type Part = "forward" | "backward";
@@ -96,8 +96,7 @@ export function updateRow(row: Row, trace: Trace, position: number): boolean {
   const state = lineState(trace, row.line, position);
   for (const one of STATES) row.element.classList.toggle(`gv-${one}`, one === state);
   row.element.classList.toggle("gv-ran", hasRun(row.line, position));
-  if (state === "new" || state === "current") row.element.setAttribute("aria-current", "step");
-  else row.element.removeAttribute("aria-current");
+  attribute(row.element, "aria-current", (state === "new" || state === "current") && "step");
   const fault = faultAt(trace, row.line.id, position);
   const note = fault || (isStale(row.line, position) ? "stale" : "");
   const isSame = note === row.fault.textContent;
@@ -126,8 +125,7 @@ export function markRow({ line, element: row }: Row, breakpoints: readonly Break
   const there = breakpointsAt(line, breakpoints);
   row.classList.toggle("gv-stops", there.length > 0);
   row.classList.toggle("gv-off", there.length > 0 && !there.some(({ enabled }) => enabled));
-  if (there.length > 0) row.setAttribute("aria-description", "breakpoint");
-  else row.removeAttribute("aria-description");
+  attribute(row, "aria-description", there.length > 0 && "breakpoint");
 }
 
 /** "y@0 = FC(x@0, w@0)", and for a gradient that passes "∂v@0, ∂a@0 := s_grad@0 passed through"; "⋯ Tanh × 8 284". */

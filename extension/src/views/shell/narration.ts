@@ -142,7 +142,7 @@ function subject(trace: Trace, event: TraceEvent): Child[] {
   const label = labelOf(trace, event);
   const blob = event.blobs[0];
   if (isSum(event) && blob !== undefined) return [`${label} `, ...version(blob)];
-  const line = linesById(trace).get(event.lines[event.lines.length - 1] ?? "");
+  const line = linesById(trace).get(event.lines.at(-1) ?? "");
   if (event.kind === "EnteredSubnet" || event.kind === "LeftSubnet") return [`${label} ${passage(trace, event)}`];
   if (event.kind === "GradWritten") return [`${label} `, code(String(event.detail["blob"] ?? ""))];
   if (event.phase === "run" && line) return [`${label} ${line.type}`];

@@ -3,7 +3,7 @@
 import { lengthOf, reason } from "../../model/recording/lookup";
 import type { Trace } from "../../model/schema";
 import { createChoice, createMenu, enter, textField } from "../elements/controls";
-import { button, element, icon, leave, type Child } from "../elements/dom";
+import { attribute, button, element, icon, leave, type Child } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
 
 /** More suggestions than this help nobody and slow the list down. */
@@ -97,7 +97,7 @@ function createRunTo(trace: Trace, navigation: Navigation) {
   const message = element("span", { class: "gv-message", role: "status" });
   const clear = (): void => message.replaceChildren();
   // They are of the whole recording: in a lesson they would tell what comes.
-  const suggest = (isOn: boolean): void => (isOn ? input.setAttribute("list", list.id) : input.removeAttribute("list"));
+  const suggest = (isOn: boolean): void => attribute(input, "list", isOn && list.id);
   input.addEventListener("input", clear);
   input.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && input.value.trim() !== "") {
@@ -112,7 +112,7 @@ function createRunTo(trace: Trace, navigation: Navigation) {
 
 function targets({ frames, subnets, events }: Trace): string[] {
   const iterations = frames.some((frame) => frame.iteration !== null) ? ["iteration 0"] : [];
-  const nets = subnets.map(({ path, name }) => path[path.length - 1] ?? name);
+  const nets = subnets.map(({ path, name }) => path.at(-1) ?? name);
   // Events of a loop share their lists of targets.
   const lists = new Set(events.map((event) => event.targets));
   return [...new Set([...iterations, ...nets, ...[...lists].flat()])].slice(0, SUGGESTIONS);

@@ -103,7 +103,7 @@ export function fold(plan: Plan, open: ReadonlySet<string>, gone: Span[] = []): 
 export function without(spans: Span[]): (at: number) => number {
   const apart: Span[] = [];
   for (const { from, to } of [...spans].sort((a, b) => a.from - b.from)) {
-    const last = apart[apart.length - 1];
+    const last = apart.at(-1);
     if (last && from <= last.to) last.to = Math.max(last.to, to);
     else apart.push({ from, to });
   }
