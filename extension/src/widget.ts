@@ -4,12 +4,12 @@ import { createLine, type Reply } from "./model/answers/asking";
 import { parseTrace } from "./model/document/parse";
 import { mismatch } from "./model/schema/protocol";
 import { allLines } from "./model/recording/lookup";
-import type { Marks } from "./model/schema";
+import type { Marks, Trace } from "./model/schema";
 import { messageOf, readMarks } from "./model/schema/reader";
 import { element } from "./views/elements/dom";
 import { counted } from "./views/elements/numbers";
 import { createDebugger, type DebuggerView } from "./views/shell/debugger";
-import { createPatience, KERNEL_LOST, LOST, RESTED, type Patience, type Rested } from "./views/shell/notices";
+import { createPatience, KERNEL_LOST, LOST, RESTED, type Rested } from "./views/shell/notices";
 
 /** What the model holds: the traits of the same names in Python. */
 export interface State {
@@ -77,7 +77,10 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     const patience = createPatience(el, document.length);
     try {
       if (!view) await patience.say(`Opening a recording of ${Math.round(document.length / 1e6)} MB …`);
-      if (own === turn) await show(document, patience, () => own === turn);
+      if (own !== turn) return;
+      const trace = parseTrace(document);
+      if (!view) await patience.say(`Opening ${counted(allLines(trace).length, "operator")} …`);
+      if (own === turn) show(trace);
     } catch (error) {
       view?.dispose();
       view = null;
@@ -88,10 +91,7 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     }
   }
 
-  async function show(document: string, patience: Patience, isDue: () => boolean): Promise<void> {
-    const trace = parseTrace(document);
-    if (!view) await patience.say(`Opening ${counted(allLines(trace).length, "operator")} …`);
-    if (!isDue()) return;
+  function show(trace: Trace): void {
     if (view) view.setTrace(trace, model.get("position"));
     else {
       const root = element("div");

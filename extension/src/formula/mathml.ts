@@ -44,6 +44,9 @@ export interface Printed {
 /** "a", or "∂a": what a blob or its gradient is called. */
 export const named = (one: Noun): Printed => ({ markup: [noun(one)], text: nounText(one) });
 
+/** Numbers as they are shown; MathML takes a text for a space. */
+export const numeral = (text: string): Printed => ({ markup: [number(text)], text });
+
 /** Sides of an equation, terms of a sum, factors: with a sign between them. */
 export function joinedBy(between: string, parts: readonly Printed[]): Printed {
   const shown = parts.flatMap((part, index) => (index === 0 ? part.markup : [sign(between), ...part.markup]));
@@ -119,7 +122,7 @@ function word(text: string, before: Part | undefined, part: Part, next: Part | u
 function joined(markup: Markup[]): Markup[] {
   const shown: Markup[] = [];
   for (const one of markup) {
-    const last = shown[shown.length - 1];
+    const last = shown.at(-1);
     if (one.tag === "mtext" && last?.tag === "mtext") {
       last.children = [`${String(last.children[0])}${String(one.children[0])}`.replace(/\u00a0+/g, "\u00a0")];
     } else shown.push(one);

@@ -1,10 +1,10 @@
 // The formula of each step, with the net's own blobs in it: of Tanh "y" is a, and "dx" of TanhGradient the gradient of h.
 
-import { currentEvent, forwardLine, namesAt } from "../model/recording/cursor";
+import { currentEvent, forwardLine, namesAt, visitedBy } from "../model/recording/cursor";
 import { blobOf } from "../model/recording/values";
 import { allLines, bare, forwardOf, innerWords, linesById, linesNamed, memoized, original, subnetOf } from "../model/recording/lookup";
 import type { Contribution, EventKind, Formula, Ledger, Line, Names, Trace, TraceEvent } from "../model/schema";
-import { joinedBy, markup, named, noun, nounText, print, row, sign, words, type Naming, type Noun, type Printed } from "./mathml";
+import { joinedBy, markup, named, noun, nounText, numeral, print, row, sign, words, type Naming, type Noun, type Printed } from "./mathml";
 
 /** Longer names of blobs are cut; the program has them whole. */
 const LONGEST = 24;
@@ -15,7 +15,7 @@ export function namesIn({ inputs, outputs }: Formula): Set<string> {
 }
 
 /** What the names in the formula of a line's type stand for at a position. */
-export function namingOf(trace: Trace, line: Line, position: number): Naming {
+function namingOf(trace: Trace, line: Line, position: number): Naming {
   const forward = forwardOf(trace, line);
   const around = forward ? slots(trace, forward, forward) : new Map<string, string>();
   const own = slots(trace, line, namesAt(line, position));
@@ -23,18 +23,21 @@ export function namingOf(trace: Trace, line: Line, position: number): Naming {
   const near = forward ? [...forward.outputs, ...forward.inputs] : [];
   return (name) => {
     const of = name.startsWith("d") ? around.get(name.slice(1)) : undefined;
-    if (of !== undefined) return { blob: shortName(trace, of), isGradient: true };
+    if (of !== undefined) return gradientOf(trace, of);
     const blob = own.get(name);
     if (blob !== undefined) return nounOf(trace, subnet, blob, near);
     const above = name.startsWith("∂") ? own.get(name.slice(1)) : undefined;
-    return above === undefined ? null : { blob: shortName(trace, above), isGradient: true };
+    return above === undefined ? null : gradientOf(trace, above);
   };
 }
+
+/** The gradient of a blob version. */
+export const gradientOf = (trace: Trace, blob: string): Noun => ({ blob: shortName(trace, blob), isGradient: true });
 
 /** A blob version as a formula writes it: gradients by what they are of. */
 export function nounOf(trace: Trace, subnet: string | null, blob: string, near: readonly string[] = []): Noun {
   const of = blobOf(trace, subnet, blob, near);
-  return of === undefined ? { blob: shortName(trace, blob), isGradient: false } : { blob: shortName(trace, of), isGradient: true };
+  return of === undefined ? { blob: shortName(trace, blob), isGradient: false } : gradientOf(trace, of);
 }
 
 /** "a" for a@0, where the recording has no other version of it; what is kept of a version is called as that. */
@@ -148,12 +151,10 @@ function passedFormula(trace: Trace, line: Line): Printed {
 /** One blob gets the gradient that passed through an operator. */
 function handedOn(trace: Trace, event: TraceEvent): Printed | null {
   const [gradient, blob] = event.blobs;
-  const forward = linesById(trace).get(forwardLine(event) ?? "");
+  const forward = visitedBy(trace, event);
   if (gradient === undefined || blob === undefined || !forward) return null;
   return joinedBy("=", [named(gradientOf(trace, blob)), named(nounOf(trace, event.subnet, gradient, forward.outputs))]);
 }
-
-const gradientOf = (trace: Trace, blob: string): Noun => ({ blob: shortName(trace, blob), isGradient: true });
 
 function seedFormula(trace: Trace, event: TraceEvent): Printed | null {
   const [gradient, y] = event.blobs;
@@ -166,7 +167,7 @@ function seedFormula(trace: Trace, event: TraceEvent): Printed | null {
 /** "∂loss / ∂loss = 1". */
 function seed(of: Noun, value: unknown): Printed {
   const fraction = markup("mfrac", noun(of), noun(of));
-  return joinedBy("=", [{ markup: [fraction], text: `${nounText(of)} / ${nounText(of)}` }, { markup: [markup("mn", String(value))], text: String(value) }]);
+  return joinedBy("=", [{ markup: [fraction], text: `${nounText(of)} / ${nounText(of)}` }, numeral(String(value))]);
 }
 
 /** The gradients that are added, by the operators that they come through: "∂a = ∂a via #2 + ∂a via #3". */

@@ -21,8 +21,16 @@ export class DebuggerBody extends Widget {
   }
 
   debug(trace: Trace, position: number): void {
-    if (this.view === null) this.build(trace, position);
-    else this.view.setTrace(trace, position);
+    if (this.view) this.view.setTrace(trace, position);
+    else {
+      const root = element("div");
+      this.node.replaceChildren(root);
+      const onPosition = (to: number): void => {
+        this.host.onPosition(to);
+        this.changed.emit();
+      };
+      this.view = createDebugger(root, trace, position, { ...this.host, onPosition });
+    }
     this.changed.emit();
   }
 
@@ -52,16 +60,6 @@ export class DebuggerBody extends Widget {
     this.clear();
     Signal.clearData(this);
     super.dispose();
-  }
-
-  private build(trace: Trace, position: number): void {
-    const root = element("div");
-    this.node.replaceChildren(root);
-    const onPosition = (to: number): void => {
-      this.host.onPosition(to);
-      this.changed.emit();
-    };
-    this.view = createDebugger(root, trace, position, { ...this.host, onPosition });
   }
 
   private clear(): void {

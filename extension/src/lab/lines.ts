@@ -37,7 +37,7 @@ interface Source {
   model: SessionModel;
 }
 
-const placeIn = ({ file }: Source, number: number): string => placeOf({ file, number, text: "" });
+const placeIn = ({ file }: Source, number: number): string => placeOf({ file, number });
 
 export class Lines {
   private readonly editors = new Set<Opened & { text: CodeEditor.IModel }>();
@@ -106,7 +106,9 @@ export class Lines {
   private findSources(): Map<unknown, Source> {
     const sources = new Map<unknown, Source>();
     const { model } = this.panel;
-    if (model?.session) for (const [path, document] of this.files()) sources.set(document.context.model, { file: path.slice(path.lastIndexOf("/") + 1), model });
+    for (const widget of this.shell.widgets("main") as Iterable<Widget>) {
+      if (model?.session && widget instanceof DocumentWidget) sources.set(widget.context.model, { file: widget.context.path.replace(/^.*\//s, ""), model });
+    }
     for (const [notebook, own] of this.panel.models) {
       if (!own.session) continue;
       for (const cell of notebook.content.model?.cells ?? []) {
@@ -115,10 +117,6 @@ export class Lines {
       }
     }
     return sources;
-  }
-
-  private *files(): Iterable<[string, DocumentWidget]> {
-    for (const widget of this.shell.widgets("main") as Iterable<Widget>) if (widget instanceof DocumentWidget) yield [widget.context.path, widget];
   }
 
   private shownIn(source: Source | undefined): Shown | null {

@@ -27,7 +27,7 @@ export interface Session {
 }
 
 /** A session as the chooser has it. */
-export interface Listed {
+interface Listed {
   readonly id: string;
   readonly label: string;
 }

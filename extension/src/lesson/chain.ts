@@ -1,7 +1,7 @@
 // The chain rule at a gradient operator: local derivative · gradient that arrives = gradient that it gives.
 
 import type { Noun } from "../formula/mathml";
-import { namesIn, nounOf, shortName, slots } from "../formula/steps";
+import { gradientOf, namesIn, nounOf, slots } from "../formula/steps";
 import { parse, FUNCTIONS, type Part } from "../formula/parser";
 import { currentEvent } from "../model/recording/cursor";
 import { forwardOf, linesNamed } from "../model/recording/lookup";
@@ -36,7 +36,7 @@ export function chainAt(trace: Trace, position: number): Link[] {
     const result = valueOf(blob);
     const local = upstream && result ? localDerivative(trace, line, upstream, result) : null;
     const y = nounOf(trace, event.subnet, gradient, forward.outputs).blob;
-    return [{ y: { blob: y, isGradient: true }, x: { blob: shortName(trace, x), isGradient: true }, upstream, result, local }];
+    return [{ y: { blob: y, isGradient: true }, x: gradientOf(trace, x), upstream, result, local }];
   });
 }
 

@@ -4,7 +4,7 @@
 // What a class is asked before each step. Question, answer and alternatives are made from the recording by rule.
 
 import { shortName } from "../formula/steps";
-import { forwardLine } from "../model/recording/cursor";
+import { visitedBy } from "../model/recording/cursor";
 import { beginOf, endOf, eventAt, lengthOf, linesById, linesNamed, memoized, netOf, original, subnetOf, subnetsById } from "../model/recording/lookup";
 import { blobOf, gradientsOf, isComplete, isComputed, numbersOf, valueOf, type Place } from "../model/recording/values";
 import type { Contribution, Ledger, Line, Trace, TraceEvent } from "../model/schema";
@@ -56,7 +56,7 @@ function choice(ask: string, right: string, others: readonly string[], line: Lin
 }
 
 function lineOf(trace: Trace, event: TraceEvent): Line | undefined {
-  return linesById(trace).get(event.lines[event.lines.length - 1] ?? "");
+  return linesById(trace).get(event.lines.at(-1) ?? "");
 }
 
 function askSeed(trace: Trace, line: Line | undefined, version: string): Question | null {
@@ -83,7 +83,7 @@ const ENDS = "there is no operator: no gradient goes on from here";
 const wordsLast = (a: string, b: string): number => Number(b.startsWith("`")) - Number(a.startsWith("`")) || (a < b ? -1 : 1);
 
 function askRule(trace: Trace, event: TraceEvent): Question | null {
-  const forward = linesById(trace).get(forwardLine(event) ?? "");
+  const forward = visitedBy(trace, event);
   if (!forward) return null;
   const lines = linesNamed(trace, event.lines);
   const operators = lines.filter((line) => line.kind === "operator");
@@ -112,7 +112,7 @@ const OVERWRITTEN = "yes: it would read another version";
 
 /** What is checked of the versions that a gradient reads, and what a pass can end with. */
 function askVersions(trace: Trace, event: TraceEvent): Question | null {
-  const forward = linesById(trace).get(forwardLine(event) ?? "");
+  const forward = visitedBy(trace, event);
   const hasFailed = event.kind === "Failed";
   if (!forward || (hasFailed ? event.detail["error"] !== "version_overwritten" : lineOf(trace, event)?.kind !== "operator")) return null;
   const ask = `Has anything that the gradient of ${forward.type} #${event.forward} reads been overwritten since?`;
@@ -126,7 +126,7 @@ const WHOLE = "it is complete";
 const PART = "it is one of several, which are added";
 
 function askComplete(trace: Trace, event: TraceEvent): Question | null {
-  const blob = event.blobs[event.blobs.length - 1] ?? "";
+  const blob = event.blobs.at(-1) ?? "";
   // A sum of one is the same gradient, made dense.
   const all = gradientsOf(trace, event.subnet, blob).filter(({ isSum }) => !isSum);
   if (all.length === 0) return null;
@@ -160,7 +160,7 @@ function askNet(trace: Trace, event: TraceEvent): Question | null {
   return choice("Which nested net is entered?", nameOf(right), siblings.map(nameOf), null);
 }
 
-const nameOf = ({ argument, path }: { argument: string; path: string[] }): string => `${argument} of #${(path[path.length - 1] ?? "").split(".")[0]}`;
+const nameOf = ({ argument, path }: { argument: string; path: string[] }): string => `${argument} of #${(path.at(-1) ?? "").split(".")[0]}`;
 
 /** Its numbers where they are few, else its shape. */
 function askResult(trace: Trace, event: TraceEvent): Question | null {
@@ -169,7 +169,7 @@ function askResult(trace: Trace, event: TraceEvent): Question | null {
   const value = blob === undefined ? undefined : valueOf(trace, event.frame, blob);
   if (!line || blob === undefined || !value || value.stack !== null) return null;
   const numbers = numbersOf(value);
-  const of = blobOf(trace, event.subnet, blob, linesById(trace).get(forwardLine(event) ?? "")?.inputs);
+  const of = blobOf(trace, event.subnet, blob, visitedBy(trace, event)?.inputs);
   if (line.role === "seed" && numbers?.length === 1 && of !== undefined) return askSeed(trace, line, of);
   const what = `\`${blob}\`${of === undefined ? "" : `, the gradient of \`${shortName(trace, of)}\``}`;
   if (numbers) return { kind: "numbers", ask: `\`${line.type}\` runs. What is ${what}?`, line: line.role === "seed" ? null : line, right: numbers };

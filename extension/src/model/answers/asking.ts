@@ -8,10 +8,10 @@ import { list, messageOf, optional, record, refuse, text, tuple, type Reader } f
 /** Moves the session, where the question comes from; what is said of that is the answer. */
 export type Verb = "over" | "back_over" | "into" | "out" | "run_to" | "continue_" | "reverse_continue" | "other_clock";
 
-/** Has the session do something, where the question comes from; see gradviz/notebook/asking.py. */
-export type Deed = "to_ssa" | "save" | "still" | "advance" | "cells";
+/** What a person has the session do, where the question comes from; see gradviz/notebook/asking.py. */
+export type Deed = "to_ssa" | "save" | "cells";
 
-type Name = Verb | Deed | "why_none" | "provenance" | "versions" | "check" | "checkable" | "state" | "paths" | "ledger" | "diff" | "numbers" | "watched";
+type Name = Verb | Deed | "still" | "advance" | "why_none" | "provenance" | "versions" | "check" | "checkable" | "state" | "paths" | "ledger" | "diff" | "numbers" | "watched";
 
 /** A method of the session, asked at a position; the session stays where it is. */
 export interface Question {
@@ -127,9 +127,9 @@ export function createLine(send: (message: Record<string, unknown>) => void) {
   }
 
   function hear(message: unknown): void {
-    const id = (message as { id?: unknown } | null)?.id;
-    const resolve = typeof id === "string" ? waiting.get(id) : undefined;
-    if (typeof id !== "string" || !resolve) return;
+    const { id = "" } = (message ?? {}) as { id?: string };
+    const resolve = waiting.get(id);
+    if (!resolve) return;
     waiting.delete(id);
     try {
       resolve(reply(message, "answer"));

@@ -11,7 +11,7 @@ import type { Again, Arrays } from "../schema/trace.gen";
 export const MOST_NARRATED = 200_000_000;
 
 /** Throws where a row is like no event before it, or where the narrations become too long. */
-export function lengthened(rows: (TraceEvent | Again)[], templates: string[]): TraceEvent[] {
+function lengthened(rows: (TraceEvent | Again)[], templates: string[]): TraceEvent[] {
   const length = lengthBy(templates);
   const events: TraceEvent[] = [];
   let characters = 0;
@@ -36,7 +36,7 @@ function repeated(events: TraceEvent[], row: Again): TraceEvent {
 }
 
 /** Throws where a row contradicts itself. */
-export function valuesOf({ kinds, rows }: Arrays): Value[] {
+function valuesOf({ kinds, rows }: Arrays): Value[] {
   return rows.map(({ kind, preview, numbers, counts, stack, histogram }, index) => {
     const path = `arrays.rows[${index}]`;
     const [shape, dtype, device] = kinds[kind] ?? refuse(`${path}[0]`, `is no kind, of which there are ${kinds.length}`);
@@ -46,7 +46,7 @@ export function valuesOf({ kinds, rows }: Arrays): Value[] {
     const [min = null, max = null, mean = null, mean_abs = null, norm = null] = numbers.length > 0 ? numbers : numbersOfOne(one as number);
     const [nan = 0, inf = 0, zero = 0, subnormal = null] = numbers.length > 0 ? counts : countsOfOne(one as number, dtype);
     const size = shape.reduce((product, extent) => product * extent, 1);
-    const columns = size === 0 || stack !== null ? 0 : (shape[shape.length - 1] ?? 1);
+    const columns = size === 0 || stack !== null ? 0 : (shape.at(-1) ?? 1);
     const rows = columns === 0 ? 0 : size / columns;
     return { shape, dtype, device, size, min, max, mean, mean_abs, norm, nan, inf, zero, preview, rows, columns, seconds: null, stack, subnormal, histogram };
   });
@@ -63,7 +63,7 @@ const countsOfOne = (one: number, dtype: string): number[] => [0, 0, Number(one 
 const MOST_AROUND = 200;
 
 /** Throws at the first place where parts contradict each other. */
-export function checkReferences(trace: Trace): void {
+function checkReferences(trace: Trace): void {
   if (endOf(trace) > lengthOf(trace)) refuse("part", `ends at event ${endOf(trace)}, and the recording at ${lengthOf(trace)}`);
   const ids = new Set<string>();
   for (const line of allLines(trace)) {

@@ -24,7 +24,7 @@ export function codesAt(trace: Trace, position: number): CodeLine[] {
 }
 
 /** What breakpoints and "run to" call a line of code: "cell 4:17". */
-export function placeOf({ file, number }: CodeLine): string {
+export function placeOf({ file, number }: Pick<CodeLine, "file" | "number">): string {
   return `${file}:${number}`;
 }
 
@@ -53,7 +53,8 @@ export const calledIn = memoized((trace) => {
 
 /** The gradient of what a line of code wrote, once it is computed; in a loop that of the last run by then. */
 export function gradientAt(trace: Trace, { subnet, gradient }: Pick<Called, "subnet" | "gradient">, position: number): Value | undefined {
-  if (gradient === null || subnet === null) return gradient === null ? undefined : valueAt(trace, { blob: gradient, subnet, frame: null }, position);
+  if (gradient === null) return undefined;
+  if (subnet === null) return valueAt(trace, { blob: gradient, subnet, frame: null }, position);
   const places = placesOf(trace);
   for (let frame = trace.frames.length - 1; frame >= 0; frame--) {
     const isBegun = trace.frames[frame]?.subnet === subnet && (places.of(frame)?.entered ?? -1) < position;

@@ -10,7 +10,7 @@ import { blobOf, ConditionError, evaluate, mentioned, type Node, type Result } f
 import { after, askedAt, asText, before, computedAt, findIn, latest, leftOutOf, namedField, neverComputed, occurrencesOf, parseIn, parseWatch, rowsOf, withNamesChecked, WORDS, type Occurrences, type Rows } from "./occurrences";
 
 /** What a text of a breakpoint means, or why it means nothing. */
-export type Meaning = { occurrences: Occurrences; message: (string | Node)[] | null; problem: null } | { problem: ConditionError };
+type Meaning = { occurrences: Occurrences; message: (string | Node)[] | null; problem: null } | { problem: ConditionError };
 
 /** What the texts of a breakpoint mean in a recording. */
 export function meaningOf(trace: Trace, { on, log }: Pick<BreakpointEntry, "on" | "log">): Meaning {
@@ -147,7 +147,7 @@ function watching(rows: Rows, node: Node): Watched {
   const history: Watched["history"] = [];
   for (const position of computedAt(rows, mentioned(node).map(({ thing }) => thing.slice(1)))) {
     const value = at(position);
-    if (value !== null && !isSame(value, history[history.length - 1]?.value)) history.push({ position, value });
+    if (value !== null && !isSame(value, history.at(-1)?.value)) history.push({ position, value });
   }
   return { problem: null, at, text, history };
 }

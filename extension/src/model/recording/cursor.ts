@@ -5,7 +5,7 @@
 // EnteredSubnet opens a nested net that its LeftSubnet closes; a net in which the recording stops stays open.
 
 import type { Frame, Line, Names, Narration, Subnet, Trace, TraceEvent } from "../schema";
-import { allLines, beginOf, behind, endOf, eventAt, forwardId, isObstacle, lengthOf, linesNamed, memoized, outward, subnetsById } from "./lookup";
+import { allLines, beginOf, behind, endOf, eventAt, forwardId, isObstacle, lengthOf, linesById, linesNamed, memoized, outward, subnetsById } from "./lookup";
 
 /** A stay in a nested net. */
 interface Stay {
@@ -211,6 +211,11 @@ export function forwardLine(event: TraceEvent | undefined): string | undefined {
   return forwardId(event.subnet, event.forward);
 }
 
+/** The forward line that an event is about; undefined where it is about none. */
+export function visitedBy(trace: Trace, event: TraceEvent | undefined): Line | undefined {
+  return linesById(trace).get(forwardLine(event) ?? "");
+}
+
 /** The ids of the lines that an event makes, changes or runs, and of the forward line that it is about. */
 export function linesAbout(event: TraceEvent | undefined): string[] {
   return [...(event?.lines ?? []), forwardLine(event)].filter((id) => id !== undefined);
@@ -225,7 +230,7 @@ export function lineState(trace: Trace, line: Line, position: number): LineState
 
 /** Whether the pass stops while it is generated: how long it would have been nobody knows, and nothing is run. */
 export function isRefused({ events }: Trace): boolean {
-  const last = events[events.length - 1];
+  const last = events.at(-1);
   return last?.kind === "Failed" && last.phase === "generate";
 }
 
@@ -288,7 +293,7 @@ export function lengthBy(templates: string[]): (narration: Narration) => number 
 export function operatorCounts(lines: readonly Line[]): { all: number; by(position: number): number } {
   const operators = lines.filter(({ kind }) => kind !== "passed").sort((a, b) => a.made - b.made);
   const counts = [0];
-  for (const { many } of operators) counts.push((counts[counts.length - 1] ?? 0) + many);
+  for (const { many } of operators) counts.push((counts.at(-1) ?? 0) + many);
   return { all: counts[operators.length] ?? 0, by: (position) => counts[behind(operators, position, (line) => line.made)] ?? 0 };
 }
 

@@ -98,9 +98,14 @@ export function forwardId(subnet: string | null, number: number): string {
   return `${subnet === null ? "" : `${subnet}.`}f${number}`;
 }
 
+/** The number at the end of the id of a line. */
+export function numberIn(line: string): number {
+  return Number(/\d+$/.exec(line)?.[0]);
+}
+
 /** The number of a forward line, or of the one that a backward line comes from; null: it comes from none. */
 export function numberOf(line: Line): number | null {
-  return line.role === "forward" ? Number(/\d+$/.exec(line.id)?.[0]) : line.of;
+  return line.role === "forward" ? numberIn(line.id) : line.of;
 }
 
 /** The forward line that a backward one comes from. */

@@ -31,7 +31,7 @@ export function messageOf(error: unknown): string {
 }
 
 /** Throws: `value` is something else than `what` has to be there. */
-export function unlike(value: unknown, path: string, what: string): never {
+function unlike(value: unknown, path: string, what: string): never {
   if (value === undefined) refuse(path, `is missing, ${what}`);
   if (value === null) refuse(path, `is null, ${what}`);
   if (Array.isArray(value)) refuse(path, `is a list, ${what}`);
@@ -44,11 +44,11 @@ export const text: Reader<string> = (value, path) => (typeof value === "string" 
 export const record: Reader<Record<string, unknown>> = (value, path) =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : unlike(value, path, "not an object");
 
-/** A whole number from `low` to `high`, both included. */
-export function whole(low: number, high = Number.MAX_SAFE_INTEGER): Reader<number> {
+/** A whole number that is at least `low`. */
+export function whole(low: number): Reader<number> {
   return (value, path) => {
     if (typeof value !== "number" || !Number.isInteger(value)) return unlike(value, path, "not a whole number");
-    return value >= low && value <= high ? value : refuse(path, `is ${value}, outside ${low} to ${high}`);
+    return value >= low && Number.isSafeInteger(value) ? value : refuse(path, `is ${value}, outside ${low} to ${Number.MAX_SAFE_INTEGER}`);
   };
 }
 

@@ -33,7 +33,10 @@ export function createChoice<Name extends string>(
 export function createTabs<Name extends string>(label: string, names: readonly Name[], choose: (name: Name) => void) {
   const buttons = names.map((name) => button(() => choose(name), { role: "tab", "data-name": name }, name));
   const list = element("div", { class: "gv-tab-list", role: "tablist", "aria-label": label }, ...buttons);
-  const more = button(() => unfold(!list.classList.contains("gv-unfolded")), { class: "gv-more" });
+  const more = button(() => {
+    list.classList.toggle("gv-unfolded");
+    keepInSight();
+  }, { class: "gv-more" });
   const row = element("div", { class: "gv-tabs" }, list, more);
   let shown: HTMLElement | undefined;
 
@@ -55,11 +58,6 @@ export function createTabs<Name extends string>(label: string, names: readonly N
     event.stopPropagation();
     moveBy(event.key === "ArrowRight" ? 1 : -1);
   });
-
-  function unfold(isAll: boolean): void {
-    list.classList.toggle("gv-unfolded", isAll);
-    keepInSight();
-  }
 
   /** Brings the row of the tab that is shown into sight, and counts the others. */
   function keepInSight(): void {
@@ -146,20 +144,21 @@ export function createFault(input: HTMLInputElement) {
   return { element: fault, clear, complain };
 }
 
-/** Lets a field have the keys that are typed in it; Escape leads back to the debugger. */
-export function keepKeys(input: HTMLInputElement): void {
+/** A field for a line of text, or with another `type` for what fits that. It has the keys that are typed in it; Escape leads back to the debugger. */
+export function textField(attributes: Attributes): HTMLInputElement {
+  const input = element("input", { type: "text", spellcheck: "false", autocomplete: "off", ...attributes });
   input.addEventListener("keydown", (event) => {
     if (event.key === "Escape") leave(input);
     // What is typed belongs to the field, but for the keys that mean nothing in it.
     if (event.key !== "F10" && event.key !== "F11") event.stopPropagation();
   });
+  return input;
 }
 
-/** A field for a line of text, or with another `type` for what fits that. */
-export function textField(attributes: Attributes): HTMLInputElement {
-  const input = element("input", { type: "text", spellcheck: "false", autocomplete: "off", ...attributes });
-  keepKeys(input);
-  return input;
+/** Leads into a field, to write over what stands there. */
+export function enter(input: HTMLInputElement): void {
+  input.focus({ preventScroll: true });
+  input.select();
 }
 
 /** `add` gives what is wrong with the text, null when it was added; until then the field keeps it. */

@@ -81,10 +81,14 @@ export function leave(going: Element): void {
   if (going.contains(document.activeElement)) going.closest<HTMLElement>(".gradviz")?.focus({ preventScroll: true });
 }
 
+/** Gives an element an attribute, which false takes away and true leaves empty. */
+export function attribute(target: Element, name: string, value: Attributes[string]): void {
+  if (value === false) target.removeAttribute(name);
+  else target.setAttribute(name, value === true ? "" : String(value));
+}
+
 function filled<Tag extends Element>(target: Tag, attributes: Attributes, children: Child[]): Tag {
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value !== false) target.setAttribute(name, value === true ? "" : String(value));
-  }
+  for (const [name, value] of Object.entries(attributes)) attribute(target, name, value);
   target.append(...children);
   return target;
 }
@@ -92,7 +96,7 @@ function filled<Tag extends Element>(target: Tag, attributes: Attributes, childr
 /** Code in a sentence, with long names of blobs shortened. */
 export function code(text: string): HTMLElement {
   const short = innerWords(text);
-  return element("code", short === text ? {} : { title: text }, short);
+  return element("code", { title: short !== text && text }, short);
 }
 
 /** The name of a blob version, "a_grad@1", its version muted. */

@@ -3,9 +3,6 @@
 import type { Deed } from "../../model/answers/asking";
 import type { CodeLine, Marks } from "../../model/schema";
 
-/** What a person has the kernel do. */
-export type Performed = Extract<Deed, "to_ssa" | "save" | "cells">;
-
 /** The moves that a person makes by a key, a button or a command. */
 export interface Verbs {
   step(): void;
@@ -48,7 +45,7 @@ export interface Navigation extends Verbs {
    * Has the kernel record the SSA form of the net, which is shown then, write a page, or make cells of a part of it, which the
    * host inserts; null: there is no kernel.
    */
-  perform: ((deed: Performed, ...given: string[]) => void) | null;
+  perform: ((deed: Deed, ...given: string[]) => void) | null;
   code(line: CodeLine): void;
   /** Looks at one line until the next move; null looks at the event again. */
   select(line: string | null): void;

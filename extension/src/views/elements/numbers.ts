@@ -172,7 +172,7 @@ export function histogram(value: Value): HTMLElement[] {
       part.style.height = `${(100 * value.zero) / size}%`;
       bar.append(part);
     }
-    bars.append(element("span", bin === zeros ? { class: "gv-zero" } : {}, bar));
+    bars.append(element("span", { class: bin === zeros && "gv-zero" }, bar));
   });
   const axis = element("div", { class: "gv-axis", "aria-hidden": "true" }, element("span", {}, quantity(min)), element("span", {}, rest), element("span", {}, quantity(max)));
   return [element("div", { class: "gv-histogram" }, bars, axis)];

@@ -20,6 +20,12 @@ interface Source<Row> {
   estimate(index: number, width: number): number;
 }
 
+/** About how high a row is that has so many characters, in a list so wide; pixels of one line, of each more, of a character, and of all beside the text. */
+export function textHeight(characters: number, width: number, { first, more, character, beside }: Record<"first" | "more" | "character" | "beside", number>): number {
+  const columns = Math.max(12, (width - beside) / character);
+  return first + more * (Math.ceil(characters / columns) - 1);
+}
+
 /** Fills `box`, which scrolls. */
 export function createWindowed<Row extends { element: HTMLElement }>(box: HTMLElement, source: Source<Row>) {
   const sheet = element("div", { class: "gv-sheet" });

@@ -7,7 +7,7 @@ import type { BreakpointEntry, Trace } from "../../model/schema";
 import { element, svgElement } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
 import { counted } from "../elements/numbers";
-import type { Level } from "./drawing/levels";
+import { outlineOf, type Level } from "./drawing/levels";
 import type { Drawing, Source } from "./drawing/svg";
 import { labelled } from "./labels";
 import { createLeaves } from "./leaves";
@@ -18,7 +18,7 @@ import { createViewport } from "./viewport";
 export type Tree = Pick<ReturnType<typeof clustersOf>, "around" | "showing" | "alone">;
 
 /** The clusters of a drawing, whichever of its parts have been read by now. */
-export function clustersOf(trace: Trace, source: Source, drawn: (id: string) => string) {
+function clustersOf(trace: Trace, source: Source, drawn: (id: string) => string) {
   const groups = groupsOf(trace);
   const lines = linesById(trace);
 
@@ -79,11 +79,7 @@ export function createOpening(tree: Tree) {
   const byPosition = new Set<string>();
   const closed = new Set<string>();
   let here: string[] = [];
-  let open = new Set<string>();
-
-  function settle(): void {
-    open = new Set([...byHand, ...byPosition].filter((cluster) => !closed.has(cluster)));
-  }
+  const openNow = (): Set<string> => new Set([...byHand, ...byPosition].filter((cluster) => !closed.has(cluster)));
 
   function openByHand(cluster: string): void {
     closed.delete(cluster);
@@ -93,7 +89,7 @@ export function createOpening(tree: Tree) {
 
   return {
     get open() {
-      return open;
+      return openNow();
     },
     /** The position is in this nested net now; null: in the outermost one. */
     enter(net: string | null) {
@@ -102,22 +98,19 @@ export function createOpening(tree: Tree) {
       for (const cluster of byPosition) if (clustersFrom(tree, cluster).at(-1) !== outer) byPosition.delete(cluster);
       for (const cluster of closed) if (!here.includes(cluster)) closed.delete(cluster);
       for (const cluster of here) byPosition.add(cluster);
-      settle();
     },
     toggle(cluster: string) {
-      if (open.has(cluster)) {
+      if (openNow().has(cluster)) {
         byHand.delete(cluster);
         byPosition.delete(cluster);
         if (here.includes(cluster)) closed.add(cluster);
       } else openByHand(cluster);
-      settle();
     },
     show(cluster: string) {
       for (const one of clustersFrom(tree, cluster)) {
         closed.delete(one);
         byHand.add(one);
       }
-      settle();
     },
   };
 }
@@ -126,27 +119,25 @@ export function createOpening(tree: Tree) {
  * Makes the marks of a drawing act. `opened` gives the cluster that a node opens, undefined for none; `toggle` gets the
  * cluster, and the node that should stay where it is.
  */
-export function dressToggles(
+function dressToggles(
   drawing: Drawing,
   opened: (node: string) => string | undefined,
   open: ReadonlySet<string>,
   toggle: (cluster: string, node: string) => void,
 ) {
   const buttons = new Map<string, SVGElement>();
-  for (const [id, group] of drawing.byId) {
-    const mark = id.startsWith("node-") ? group.querySelector("polygon.mark") : null;
+  for (const [line, group] of drawing.named.node) {
+    const mark = group.querySelector("polygon.mark");
     if (!mark) continue;
-    const line = id.slice("node-".length);
     const cluster = opened(line);
     if (cluster === undefined) mark.remove();
     else buttons.set(line, button(group, mark, open.has(cluster), () => toggle(cluster, line)));
     // There is nothing else that a press on a group could mean.
     if (cluster !== undefined && group.classList.contains("group")) press(group, () => toggle(cluster, line));
   }
-  for (const [id, element] of drawing.byId) {
-    if (!id.startsWith("cluster-")) continue;
+  for (const [cluster, element] of drawing.named.cluster) {
     const bar = element.querySelector(":scope > rect.bar");
-    if (bar) press(bar, () => toggle(id.slice("cluster-".length), id.slice("cluster-".length)));
+    if (bar) press(bar, () => toggle(cluster, cluster));
   }
   return {
     /** The line or group whose mark has the focus, if any has. */
@@ -165,10 +156,9 @@ function press(element: Element, act: () => void): void {
 
 /** A button over the mark of a node, as high as the node. */
 function button(group: SVGElement, mark: Element, isOpen: boolean, act: () => void): SVGElement {
-  const box = group.querySelector("rect");
+  const { x, y, height } = outlineOf(group) ?? { x: 0, y: 0, height: 0 };
   const name = group.querySelector("title")?.textContent?.split(":")[0] ?? "operator";
-  const at = (name: string): string => box?.getAttribute(name) ?? "0";
-  const area = svgElement("rect", { class: "area", x: at("x"), y: at("y"), width: 26, height: at("height") });
+  const area = svgElement("rect", { class: "area", x, y, width: 26, height });
   const aria = { "aria-expanded": String(isOpen), "aria-label": `${isOpen ? "Close" : "Open"} ${name}` };
   const toggle = svgElement("g", { class: "toggle", role: "button", tabindex: 0, ...aria }, area, mark);
   press(toggle, act);
@@ -267,7 +257,8 @@ export function createCanvas(trace: Trace, source: Source, whole: () => Source, 
     const event = currentEvent(trace, position);
     shown = position;
     opening.enter(event?.subnet ?? null);
-    const isSame = before.size === opening.open.size && [...before].every((cluster) => opening.open.has(cluster));
+    const { open } = opening;
+    const isSame = before.size === open.size && [...before].every((cluster) => open.has(cluster));
     const marked = isSame ? picture.marking.show(position, touched) : redraw(event?.lines ?? []);
     tell();
     viewport.step(marked, marked.filter((one) => one.classList.contains("new")));
@@ -339,8 +330,9 @@ export function createCanvas(trace: Trace, source: Source, whole: () => Source, 
     },
     /** Opens the group or nested net that stands for a line, or closes the one that the line is in. */
     toggle(line: string) {
+      const { open } = opening;
       const closed = picture.marking.node(line) ? clusters.opened(line) : undefined;
-      const cluster = closed ?? clustersFrom(clusters, clusters.holding(line)).reverse().find((one) => !opening.open.has(one)) ?? clusters.holding(line);
+      const cluster = closed ?? clustersFrom(clusters, clusters.holding(line)).reverse().find((one) => !open.has(one)) ?? clusters.holding(line);
       if (cluster !== null) toggle(cluster, line);
     },
   };

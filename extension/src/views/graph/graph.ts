@@ -4,7 +4,7 @@ import { addTo, allLines, forwardOf, linesById, netOf, numberOf, subnetOf } from
 import type { BreakpointEntry, Line, Trace } from "../../model/schema";
 import { messageOf } from "../../model/schema/reader";
 import { button, element, iconButton, ICONS, leave } from "../elements/dom";
-import { textField } from "../elements/controls";
+import { enter, textField } from "../elements/controls";
 import type { Navigation } from "../elements/navigation";
 import { counted } from "../elements/numbers";
 import { createCanvas, type Canvas } from "./canvas";
@@ -14,7 +14,7 @@ import { createOperators } from "./operators";
 const SEARCH_HINT = "Operators whose type, name or blobs have this in them, or #index; Enter goes to the next one, Escape ends the search (s)";
 
 /** `match` gets what matches, and `lead` the one that the person goes to. */
-export function createSearch(trace: Trace, match: (lines: string[]) => void, lead: (line: string) => void) {
+function createSearch(trace: Trace, match: (lines: string[]) => void, lead: (line: string) => void) {
   const input = textField({ "aria-label": "Search the graph", placeholder: "Find…  type, blob, #2", title: SEARCH_HINT });
   const count = element("span", { class: "gv-note", role: "status" });
   let matches: string[] = [];
@@ -44,13 +44,7 @@ export function createSearch(trace: Trace, match: (lines: string[]) => void, lea
       look();
     }
   });
-  return {
-    element: element("div", { class: "gv-search", role: "search" }, input, count),
-    focus() {
-      input.focus({ preventScroll: true });
-      input.select();
-    },
-  };
+  return { element: element("div", { class: "gv-search", role: "search" }, input, count), focus: () => enter(input) };
 }
 
 /** The lines that a text means, in the order of the program: "#12" by index, others by type, name and blobs. */
@@ -69,7 +63,7 @@ export function matching(trace: Trace, text: string): string[] {
 const MOST = 5;
 
 /** `keep` shows these lines alone, null all, and the second one where it was. */
-export function createFocus(trace: Trace, keep: (lines: ReadonlySet<string> | null, line: string) => void) {
+function createFocus(trace: Trace, keep: (lines: ReadonlySet<string> | null, line: string) => void) {
   let hops = 2;
   let centre: string | null = null;
   const words = element("span", { role: "status" });

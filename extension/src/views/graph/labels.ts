@@ -21,7 +21,7 @@ interface Spot extends Box {
 }
 
 /** A label that stands at wires, where it can: the best spot first. */
-export interface Planned {
+interface Planned {
   wires: Wire[];
   /** Whether the wires have one label. */
   isTogether: boolean;
@@ -29,7 +29,7 @@ export interface Planned {
 }
 
 /** How large a label becomes. */
-export type Extent = (wires: Wire[], isTogether: boolean) => Pick<Box, "width" | "height">;
+type Size = Pick<Box, "width" | "height">;
 
 export const GAP = 6;
 /** How long a wire is that leads nowhere, and how far off the column of those that come from nowhere stands. */
@@ -43,18 +43,16 @@ const ENTRY = 11;
 type Scene = ReturnType<typeof measured>;
 
 /** What labels must not cover, and the left edge of all. */
-export function measured(trace: Trace, byId: Map<string, SVGElement>) {
-  const scene = { nodes: new Map<string, Box>(), boxes: [] as Box[], paths: [] as Point[][], left: 0 };
-  for (const [id, element] of byId) {
-    if (id.startsWith("edge-")) scene.paths.push(pointsOf(pathOf(element)));
-    const heading = id.startsWith("net-") ? element.querySelector(":scope > text") : null;
-    if (heading) scene.boxes.push(boxOfText(heading));
-    const box = /^(node|lane)-/.test(id) ? boxOf(element) : null;
+export function measured(trace: Trace, { named }: Drawing) {
+  const scene = { nodes: new Map<string, Box>(), boxes: [] as Box[], paths: [...named.edge.values()].map((edge) => pointsOf(pathOf(edge))), left: 0 };
+  const headings = [...named.net.values()].map((net) => net.querySelector(":scope > text"));
+  scene.boxes.push(...headings.flatMap((heading) => (heading ? [boxOfText(heading)] : [])), ...[...named.lane.values()].flatMap((lane) => boxOf(lane) ?? []));
+  for (const [id, element] of named.node) {
+    const box = boxOf(element);
     if (!box) continue;
     scene.boxes.push(box);
-    if (!id.startsWith("node-")) continue;
-    scene.nodes.set(id.slice("node-".length), box);
-    const line = linesById(trace).get(id.slice("node-".length));
+    scene.nodes.set(id, box);
+    const line = linesById(trace).get(id);
     const odd = line && oddAt(trace, [line], endOf(trace));
     if (odd) scene.boxes.push(markBox(box, odd));
   }
@@ -63,8 +61,8 @@ export function measured(trace: Trace, byId: Map<string, SVGElement>) {
 }
 
 /** Where a drawing has names at edges, with room for a norm below each; a label hides those of its edge. */
-export function namesIn(byId: Map<string, SVGElement>): Box[] {
-  const edges = [...byId].flatMap(([id, element]) => (id.startsWith("edge-") && !element.hasAttribute("data-labelled") ? [element] : []));
+export function namesIn({ named }: Drawing): Box[] {
+  const edges = [...named.edge.values()].filter((edge) => !edge.hasAttribute("data-labelled"));
   return edges.flatMap((edge) => [...edge.querySelectorAll("text")].map(boxOfText));
 }
 
@@ -80,17 +78,17 @@ function boxOfText(text: Element): Box {
  * Labels at the edges that the drawing has, which lose the names that they had. Between two lines one or two blobs
  * have a label each; more, and those between closed groups, one together.
  */
-export function edgeLabels(trace: Trace, byId: Map<string, SVGElement>, extent: Extent): Planned[] {
+function edgeLabels(trace: Trace, { named }: Drawing): Planned[] {
   const labels: Planned[] = [];
-  for (const [id, edge] of byId) {
-    if (!id.startsWith("edge-") || edge.classList.contains("saved")) continue;
+  for (const edge of named.edge.values()) {
+    if (edge.classList.contains("saved")) continue;
     const isBackward = edge.classList.contains("backward");
     const [tails, heads] = ["from", "to"].map((word) => linesAt(trace, classValue(edge, word), isBackward));
     const wires = wiresBetween(tails ?? [], heads ?? [], isBackward);
     if (wires.length === 0) continue;
     edge.setAttribute("data-labelled", "");
     const isTogether = wires.length > (tails?.length === 1 && heads?.length === 1 ? APART : 1);
-    labels.push({ wires, isTogether, spots: along(pointsOf(pathOf(edge)), extent(wires, isTogether)) });
+    labels.push({ wires, isTogether, spots: along(pointsOf(pathOf(edge)), extentOf(trace, wires, isTogether)) });
   }
   return labels;
 }
@@ -110,7 +108,7 @@ export function linesAt(trace: Trace, end: string, isBackward: boolean): Line[] 
 }
 
 /** Spots beside a path, from its middle outward. */
-function along(points: Point[], { width, height }: ReturnType<Extent>): Spot[] {
+function along(points: Point[], { width, height }: Size): Spot[] {
   const at = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8].map((share) => points[Math.floor(share * (points.length - 1))]);
   return at.flatMap((point) => {
     if (!point) return [];
@@ -120,7 +118,7 @@ function along(points: Point[], { width, height }: ReturnType<Extent>): Spot[] {
 }
 
 /** Labels of what comes from around the net, in a column before it, and of what nobody reads, at its maker: what the net ends in, and the rest. */
-export function looseLabels(trace: Trace, scene: Scene, extent: Extent): Planned[] {
+function looseLabels(trace: Trace, scene: Scene): Planned[] {
   const wires = looseWires(trace);
   const ends = endsOf(trace);
   return trace.forward.flatMap(({ id }) => {
@@ -130,9 +128,9 @@ export function looseLabels(trace: Trace, scene: Scene, extent: Extent): Planned
     const outputs = wires.filter(({ from, blob }) => from === id && ends.has(blob));
     const unread = wires.filter(({ from, blob }) => from === id && !ends.has(blob));
     return [
-      ...inputs.map((wire, index) => inputLabel(scene.left - LEAD, node, wire, index - (inputs.length - 1) / 2, extent)),
-      ...outputs.map((wire) => outputLabel(node, [wire], extent)),
-      ...(unread.length > APART ? [outputLabel(node, unread, extent)] : unread.map((wire) => outputLabel(node, [wire], extent))),
+      ...inputs.map((wire, index) => inputLabel(trace, scene.left - LEAD, node, wire, index - (inputs.length - 1) / 2)),
+      ...outputs.map((wire) => outputLabel(trace, node, [wire])),
+      ...(unread.length > APART ? [outputLabel(trace, node, unread)] : unread.map((wire) => outputLabel(trace, node, [wire]))),
     ];
   });
 }
@@ -141,8 +139,8 @@ export function looseLabels(trace: Trace, scene: Scene, extent: Extent): Planned
 const SHIFTS = [0, ...Array.from({ length: 40 }, (_, index) => 4 * (index + 1)).flatMap((shift) => [shift, -shift])];
 
 /** `slot` is how many labels it stands below the middle of the node. */
-function inputLabel(end: number, node: Box, wire: Wire, slot: number, extent: Extent): Planned {
-  const { width, height } = extent([wire], false);
+function inputLabel(trace: Trace, end: number, node: Box, wire: Wire, slot: number): Planned {
+  const { width, height } = extentOf(trace, [wire], false);
   const middle = node.y + node.height / 2;
   const enters = Math.min(node.y + node.height - 5, Math.max(node.y + 5, middle + slot * ENTRY));
   const spot = (shift: number): Spot => {
@@ -152,9 +150,9 @@ function inputLabel(end: number, node: Box, wire: Wire, slot: number, extent: Ex
   return { wires: [wire], isTogether: false, spots: SHIFTS.map(spot) };
 }
 
-function outputLabel(node: Box, wires: Wire[], extent: Extent): Planned {
+function outputLabel(trace: Trace, node: Box, wires: Wire[]): Planned {
   const isTogether = wires.length > 1;
-  const size = extent(wires, isTogether);
+  const size = extentOf(trace, wires, isTogether);
   const [x, right] = [node.x + node.width / 2, node.x + node.width + GAP];
   const [bottom, middle] = [node.y + node.height, node.y + node.height / 2];
   const below = { ...size, y: bottom + GAP, stub: `M${x},${bottom + 1}v${STUB}` };
@@ -212,7 +210,7 @@ export function pointsOf(path: string): Point[] {
     for (let index = 0; index + size <= numbers.length; index += size) {
       const through = controls(command, numbers.slice(index, index + size), from);
       points.push(...(command === "M" ? through : curve([from, ...through])));
-      from = through[through.length - 1] ?? from;
+      from = through.at(-1) ?? from;
     }
   }
   return points;
@@ -256,13 +254,13 @@ const LOWER = 8;
 type Drawn = ReturnType<typeof draw>;
 
 /** Writes labels into a drawing, which becomes wider where it has to. */
-export function labelled(trace: Trace, { svg, byId }: Drawing) {
+export function labelled(trace: Trace, drawing: Drawing) {
+  const { svg } = drawing;
   const graph = svg.querySelector<SVGGElement>("g.graph") ?? svg;
-  const scene = measured(trace, byId);
-  const extent = extentIn(trace);
-  const planned = [...looseLabels(trace, scene, extent), ...edgeLabels(trace, byId, extent)];
+  const scene = measured(trace, drawing);
+  const planned = [...looseLabels(trace, scene), ...edgeLabels(trace, drawing)];
   const layer = svgElement("g", { class: "gv-wires" });
-  const boxes = [...scene.boxes, ...namesIn(byId)];
+  const boxes = [...scene.boxes, ...namesIn(drawing)];
   const take = taking(boxes, scene.paths);
   const chosen = new Map(planned.map((label) => [label, label.spots.find(take)]));
   const places = [...chosen.values()].filter((spot) => spot !== undefined);
@@ -302,14 +300,12 @@ function wireValuesOf(trace: Trace, wires: readonly Wire[], isTogether: boolean,
 const lastIn = memoizedByText((trace, subnet) => placesOf(trace).of(trace.frames.map((frame) => frame.subnet).lastIndexOf(subnet))?.end ?? lengthOf(trace));
 
 /** How large a label can become at any position: it stays where it is. */
-function extentIn(trace: Trace): Extent {
-  return (wires, isTogether) => {
-    const last = wireValuesOf(trace, wires, isTogether, lastIn(trace, wires[0]?.subnet ?? ""));
-    const grows = (row: WireValue): number => (isSeveral(row.value) ? COUNTING : 0);
-    const characters = last.map((row) => row.name.length + 3 + Math.max(NOT_YET_IN_SHORT.length, wordsFor(row, undefined, true).length + grows(row)));
-    if (wires.some(({ subnet }) => subnet !== null)) characters.push(NESTED);
-    return { width: Math.max(...characters) * WIDTH, height: last.length * LINE };
-  };
+function extentOf(trace: Trace, wires: Wire[], isTogether: boolean): Size {
+  const last = wireValuesOf(trace, wires, isTogether, lastIn(trace, wires[0]?.subnet ?? ""));
+  const grows = (row: WireValue): number => (isSeveral(row.value) ? COUNTING : 0);
+  const characters = last.map((row) => row.name.length + 3 + Math.max(NOT_YET_IN_SHORT.length, wordsFor(row, undefined, true).length + grows(row)));
+  if (wires.some(({ subnet }) => subnet !== null)) characters.push(NESTED);
+  return { width: Math.max(...characters) * WIDTH, height: last.length * LINE };
 }
 
 /** Places one below the other under the best of some spots. */

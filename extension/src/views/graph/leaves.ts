@@ -41,8 +41,8 @@ export function createLeaves(trace: Trace, drawing: Drawing, navigation: Navigat
   if (drawing.parts.length > MOST) return null;
   for (const part of drawing.parts) part.fill();
   const graph = drawing.svg.querySelector<SVGGElement>("g.graph") ?? drawing.svg;
-  const scene = measured(trace, drawing.byId);
-  const take = taking([...scene.boxes, ...namesIn(drawing.byId)], scene.paths);
+  const scene = measured(trace, drawing);
+  const take = taking([...scene.boxes, ...namesIn(drawing)], scene.paths);
   const drawn: (Leaves & { group: SVGElement; texts: SVGElement[] })[] = [];
   const boxes: Box[] = [];
   for (const leaves of leavesOf(trace)) {

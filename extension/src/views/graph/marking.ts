@@ -2,12 +2,12 @@
 // much of it exists, and whether breakpoints stand in it.
 
 import { breakpointsAt } from "../../model/filters/marks";
-import { currentEvent, faultAt, forwardLine, hasRun, isStale, linesAbout, lineState, type LineState } from "../../model/recording/cursor";
-import { addTo, allLines, behind, type Group, groupOfNode, groupsAround, groupsOf, linesNamed } from "../../model/recording/lookup";
+import { currentEvent, faultAt, hasRun, isStale, linesAbout, lineState, type LineState } from "../../model/recording/cursor";
+import { addTo, allLines, behind, type Group, groupOfNode, groupsAround, groupsOf, linesNamed, numberIn } from "../../model/recording/lookup";
 import type { BreakpointEntry, Line, Trace } from "../../model/schema";
 import { svgElement } from "../elements/dom";
 import { isSum } from "../elements/kinds";
-import { classValue } from "./drawing/levels";
+import { classValue, outlineOf } from "./drawing/levels";
 import type { Drawing } from "./drawing/svg";
 import { createNorms } from "./norms";
 import { firstOdd, oddAt, oddMark, type Odd } from "./odd";
@@ -62,7 +62,7 @@ export function createMarking(trace: Trace, drawing: Drawing, drawnAs: (id: stri
       norms.show(edge.element, position);
     }
     here?.classList.remove("here");
-    here = event?.subnet ? drawing.byId.get(`net-${drawnAs(event.subnet)}`) : undefined;
+    here = event?.subnet ? drawing.named.net.get(drawnAs(event.subnet)) : undefined;
     here?.classList.add("here");
     const title = here?.querySelector(":scope > .strip");
     return marked.length > 0 || !title ? marked : [title];
@@ -98,7 +98,7 @@ function findNodes(trace: Trace, drawing: Drawing, drawnAs: (id: string) => stri
   const nodes = new Map<string, DrawnNode>();
   const folded: Line[] = [];
   for (const line of allLines(trace)) {
-    const element = drawing.byId.get(`node-${line.id}`);
+    const element = drawing.named.node.get(line.id);
     if (element) nodes.set(line.id, { lines: [line], element });
     else if (drawnAs(line.id) !== line.id) folded.push(line);
   }
@@ -117,8 +117,8 @@ function nodeState(trace: Trace, { lines }: DrawnNode, position: number): LineSt
 /** Edges and ports by the lines that they touch: those at their ends or, at groups, the one that makes an edge exist. */
 function findEdges(trace: Trace, drawing: Drawing): Map<string, DrawnEdge[]> {
   const edges = new Map<string, DrawnEdge[]>();
-  for (const [id, element] of drawing.byId) {
-    if (!id.startsWith("edge-") && !element.classList.contains("port")) continue;
+  const ports = [...drawing.named.node.values()].filter((node) => node.classList.contains("port"));
+  for (const element of [...drawing.named.edge.values(), ...ports]) {
     const [by, from, to] = ["by", "from", "to"].map((word) => classValue(element, word)) as [string, string, string];
     const ends = by ? [by] : [served(drawing, from), served(drawing, to)];
     // The net is there from the beginning, and so are its edges.
@@ -131,7 +131,7 @@ function findEdges(trace: Trace, drawing: Drawing): Map<string, DrawnEdge[]> {
 
 /** The line at an end of an edge; for a port, the one that makes it exist. */
 function served(drawing: Drawing, end: string): string {
-  const node = drawing.byId.get(`node-${end}`);
+  const node = drawing.named.node.get(end);
   return node?.classList.contains("port") ? classValue(node, "to") || end : end;
 }
 
@@ -139,7 +139,7 @@ function createGroupMarking(trace: Trace, drawing: Drawing) {
   const groups = groupsOf(trace);
   const nodes = new Map<string, GroupNode[]>();
   for (const id of groups.byId.keys()) {
-    const both = [`node-${id}`, `node-${id}.backward`].map((name) => drawing.byId.get(name));
+    const both = [id, `${id}.backward`].map((name) => drawing.named.node.get(name));
     const groupNodes = both.flatMap((element, lane) => (element ? [groupNode(element, lane === 0)] : []));
     if (groupNodes.length > 0) nodes.set(id, groupNodes);
   }
@@ -149,26 +149,24 @@ function createGroupMarking(trace: Trace, drawing: Drawing) {
   function show(position: number, touched: Iterable<string>, drawn: ReadonlyMap<string, unknown>): Element[] {
     if (nodes.size === 0) return [];
     const event = currentEvent(trace, position);
-    const visited = forwardLine(event);
-    const here = new Set(linesAbout(event));
-    const inside = around(here);
+    const here = [...new Set(linesAbout(event))];
     const faulty = around([...(trace.obstacle?.lines ?? []), ...here].filter((line) => faultAt(trace, line, position)));
     for (const group of around(touched)) {
-      for (const node of nodes.get(group.id) ?? []) update(node, group, position, event?.lines ?? [], visited, inside.has(group), faulty.has(group));
+      const own = here.filter((line) => groupsAround(groups, line).includes(group));
+      for (const node of nodes.get(group.id) ?? []) update(node, group, position, own.filter((line) => isForwardLine(line) === node.isForward), faulty.has(group));
     }
-    const seen = [...here].filter((line) => !drawn.has(line)).map((line) => groupsAround(groups, line).find(({ id }) => nodes.has(id)));
+    const seen = here.filter((line) => !drawn.has(line)).map((line) => groupsAround(groups, line).find(({ id }) => nodes.has(id)));
     return seen.flatMap((group) => (group ? (nodes.get(group.id) ?? []).map(({ element }) => element) : []));
   }
 
-  function update(node: GroupNode, group: Group, position: number, lines: string[], visited: string | undefined, isInside: boolean, isFaulty: boolean): void {
-    const own = (line: string): boolean => isInside && isForwardLine(line) === node.isForward && groupsAround(groups, line).includes(group);
-    const isNew = lines.some(own);
-    const isCurrent = visited !== undefined && own(visited);
+  /** `own` are its lines that the event is about. */
+  function update(node: GroupNode, group: Group, position: number, own: string[], isFaulty: boolean): void {
+    const isNew = own.some((line) => currentEvent(trace, position)?.lines.includes(line));
     const count = behind(group.linesFrom, position);
-    const state = isNew ? "new" : isCurrent ? "current" : !node.isForward && count === 0 ? "future" : "past";
+    const state = isNew ? "new" : own.length > 0 ? "current" : !node.isForward && count === 0 ? "future" : "past";
     const all = group.linesFrom.length;
     const progress = node.isForward || count === all ? node.says : `${count} of ${all} made`;
-    const text = !isNew && !isCurrent ? progress : node.isForward ? `here: #${/\d+$/.exec(lines.find(own) ?? visited ?? "")?.[0] ?? ""}` : `here · ${progress}`;
+    const text = own[0] === undefined ? progress : node.isForward ? `here: #${numberIn(own[0])}` : `here · ${progress}`;
     dress(node.element, state, { obstacle: node.isForward && isFaulty });
     if (node.detail && node.detail.textContent !== text) node.detail.textContent = text;
     const odd = firstOdd(trace).get(node.isForward ? group.id : `${group.id}.backward`);
@@ -206,8 +204,6 @@ function isForwardLine(line: string): boolean {
 
 /** The mark of a breakpoint inside, at the right upper corner of a node. */
 function stop(node: Element): SVGElement {
-  const box = node.querySelector("rect");
-  const at = (name: string): number => Number(box?.getAttribute(name)) || 0;
-  const places = { cx: at("x") + at("width") - 10, cy: at("y") + 10, r: 4 };
-  return svgElement("circle", { class: "stop", ...places }, svgElement("title", {}, "A breakpoint stands in it"));
+  const { x, y, width } = outlineOf(node) ?? { x: 0, y: 0, width: 0 };
+  return svgElement("circle", { class: "stop", cx: x + width - 10, cy: y + 10, r: 4 }, svgElement("title", {}, "A breakpoint stands in it"));
 }

@@ -14,7 +14,6 @@ import { linesAt, pointsOf } from "./labels";
 const LINE = 13;
 
 interface NormedEdge {
-  element: SVGElement;
   subnet: string | null;
   gradients: string[];
   /** The line of its label that says the norm; undefined until it is computed. */
@@ -23,32 +22,29 @@ interface NormedEdge {
 
 /** The edges along which gradients flow, with their norms. */
 export function createNorms(trace: Trace, drawing: Drawing) {
-  const edges = new Map<Element, NormedEdge>();
-  for (const [id, element] of drawing.byId) {
-    const edge = id.startsWith("edge-") && element.classList.contains("backward") ? flowing(trace, element) : undefined;
-    if (edge && edge.gradients.length > 0) edges.set(element, { element, ...edge });
-  }
+  const backward = [...drawing.named.edge.values()].filter((element) => element.classList.contains("backward"));
+  const edges = new Map(backward.map((element) => [element, flowing(trace, element)]));
   const scale = memoized(() => scaleOf([...edges.values()].flatMap((edge) => norms(trace, edge, endOf(trace)))));
 
   /** Shows the gradient of an edge at a position. */
-  function show(element: Element, position: number): void {
+  function show(element: SVGElement, position: number): void {
     const edge = edges.get(element);
-    if (!edge) return;
+    if (!edge || edge.gradients.length === 0) return;
     const gradientNorms = norms(trace, edge, position);
     drawing.whenFilled(element, () => {
-      if (gradientNorms.length > 0) edge.text ??= line(edge.element);
+      if (gradientNorms.length > 0) edge.text ??= line(element);
       if (edge.text) edge.text.textContent = gradientNorms.map((norm) => quantity(norm, DIGITS)).join(", ");
     });
-    edge.element.toggleAttribute("data-normed", gradientNorms.length > 0);
-    edge.element.style.setProperty("--gv-size", String(Math.max(0, ...gradientNorms.map(scale(trace)))));
-    edge.element.toggleAttribute("data-odd", gradientNorms.some((norm) => typeof norm !== "number"));
+    element.toggleAttribute("data-normed", gradientNorms.length > 0);
+    element.style.setProperty("--gv-size", String(Math.max(0, ...gradientNorms.map(scale(trace)))));
+    element.toggleAttribute("data-odd", gradientNorms.some((norm) => typeof norm !== "number"));
   }
 
   return { show };
 }
 
 /** The gradients that flow along an edge: what the lines at its one end write, or let pass, and those at the other read. */
-function flowing(trace: Trace, element: Element): Omit<NormedEdge, "element"> {
+function flowing(trace: Trace, element: Element): NormedEdge {
   const [from, to] = [endAt(trace, classValue(element, "from")), endAt(trace, classValue(element, "to"))];
   return { subnet: from.subnet, gradients: [...from.sent].filter((blob) => to.read.has(blob) && !isIndices(trace, from.subnet, blob)) };
 }
@@ -63,7 +59,7 @@ const endAt = memoizedByText((trace, end) => {
   };
 });
 
-function norms(trace: Trace, { subnet, gradients }: Omit<NormedEdge, "element">, position: number): Scalar[] {
+function norms(trace: Trace, { subnet, gradients }: NormedEdge, position: number): Scalar[] {
   const values = gradients.map((gradient) => gradientAt(trace, { subnet, gradient }, position));
   return values.flatMap((value) => (value ? (normOf(value) ?? []) : []));
 }

@@ -7,7 +7,7 @@ import { linesById, netOf, subnetOf } from "../../model/recording/lookup";
 import { isComputed, roundsOf, type Place, type Round } from "../../model/recording/values";
 import type { Line, Merge, Trace } from "../../model/schema";
 import { createTabs } from "../elements/controls";
-import { button, element, quiet, refill } from "../elements/dom";
+import { element, linkButton, quiet, refill } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
 import { createBreakpoints, watchCards, watchForm } from "./marks";
 import { ledgerCard, ledgerList, ledgersFor, mergeCard, mergeFor } from "./ledger";
@@ -84,7 +84,7 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
     if (!reply) return [];
     const event = currentEvent(trace, position);
     const { perform } = navigation;
-    const ssa = perform && event && textsOf(event, "versions").length > 0 ? [button(() => perform("to_ssa"), { class: "gv-link" }, "Debug the SSA form")] : [];
+    const ssa = perform && event && textsOf(event, "versions").length > 0 ? [linkButton(() => perform("to_ssa"), "Debug the SSA form")] : [];
     return [element("section", { class: "gv-card gv-answer gv-fault", "aria-label": "What is wrong" }, ...shownReply(asking, reply), ...ssa)];
   }
 
@@ -132,8 +132,7 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
       redraw();
     });
     const { subnet, frame } = where();
-    if (subnet === null) return [...faultCard(), choice, ...cards({ blob: shown, subnet, frame }, [])];
-    const rounds = roundsOf(trace, subnet, shown, frame).filter((one) => isUnveiled({ blob: shown, subnet, frame: one.frame }));
+    const rounds = (subnet === null ? [] : roundsOf(trace, subnet, shown, frame)).filter((one) => isUnveiled({ blob: shown, subnet, frame: one.frame }));
     const turned = rounds.find((one) => one.frame === (round ?? frame)) ?? (frame === null ? rounds[0] : undefined);
     const look = (one: Round): void => {
       round = one.frame;
@@ -202,9 +201,8 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
     const ledgersByNow = byNow(trace.ledgers);
     const ledgers = ledgersFor(ledgersByNow, trace.ledgers[own ?? -1], names, subnet, frame);
     const cards = [...(merge ? [mergeCard(trace, merge)] : []), ...ledgers.map((ledger) => ledgerCard(trace, ledger, position, lesson.isOn, navigation.go))];
-    const added = ledgers[0];
-    const about = added ? { blob: added.blob, subnet: added.subnet, frame: added.frame } : { blob: subject(names), subnet, frame };
-    const place = about.blob === undefined ? null : { ...about, blob: about.blob };
+    const inView = subject(names);
+    const place: Place | null = ledgers[0] ?? (inView === undefined ? null : { blob: inView, subnet, frame });
     if (cards.length === 0 && place) cards.push(...singleCard(asking, place, position));
     return [...(cards.length > 0 ? cards : [ledgerList(trace, ledgersByNow, navigation.go)]), ...(place ? pathsCard(asking, place, position) : [])];
   }

@@ -151,7 +151,7 @@ function totalRows(trace: Trace, ledger: Ledger, value: Value | undefined, isLat
 }
 
 function cell(tag: "th" | "td", text: string, className = ""): HTMLElement {
-  return element(tag, className ? { class: className } : {}, text);
+  return element(tag, { class: className || false }, text);
 }
 
 /** The merge that goes with a position, or with the blobs of a line that was chosen. */

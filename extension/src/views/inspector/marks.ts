@@ -6,7 +6,7 @@ import { hitsOf, leftOut, logBy, meaningOf, remarks, watched, withBreakpoint, ty
 import { after, runTo } from "../../model/filters/occurrences";
 import { behind } from "../../model/recording/lookup";
 import type { BreakpointEntry, Trace } from "../../model/schema";
-import { element, iconButton, ICONS, linkButton, quiet, refill, type Attributes } from "../elements/dom";
+import { element, iconButton, ICONS, linkButton, quiet, refill, type Attributes, type Child } from "../elements/dom";
 import { createFault, entryForm, textField } from "../elements/controls";
 import type { Navigation } from "../elements/navigation";
 import { counted } from "../elements/numbers";
@@ -177,17 +177,15 @@ export function watchCards(asking: Asking, position: number, last: number): HTML
 function card(asking: Asking, on: string, position: number, last: number, drop: () => void): HTMLElement {
   const { trace, navigation } = asking;
   const remove = iconButton(`Stop watching ${on}`, ICONS.remove, drop);
-  const attributes = { class: "gv-card gv-watch", role: "group", "aria-label": `Watch ${on}` };
-  if (trace.part) {
-    const head = element("div", { class: "gv-entry" }, element("div", { class: "gv-entry-text" }, element("code", {}, on)), remove);
-    return element("div", attributes, head, answerCard(asking, { question: "watched", arguments: [on], position }));
-  }
+  const watching = (said: Child[], ...below: HTMLElement[]): HTMLElement => {
+    const head = element("div", { class: "gv-entry" }, element("div", { class: "gv-entry-text" }, element("code", {}, on), ...said), remove);
+    return element("div", { class: "gv-card gv-watch", role: "group", "aria-label": `Watch ${on}` }, head, ...below);
+  };
+  if (trace.part) return watching([], answerCard(asking, { question: "watched", arguments: [on], position }));
   const watch = watched(trace, on);
   const value = watch.at(position);
-  const className = watch.problem ? "gv-wrong" : value === null ? "gv-not-computed" : "";
-  const text = element("span", className ? { class: className } : {}, watch.text(position));
-  const head = element("div", { class: "gv-entry" }, element("div", { class: "gv-entry-text" }, element("code", {}, on), " ", text), remove);
-  return element("div", attributes, head, ...history(watch.history.filter((one) => one.position <= last), position, on, navigation));
+  const text = element("span", { class: watch.problem ? "gv-wrong" : value === null && "gv-not-computed" }, watch.text(position));
+  return watching([" ", text], ...history(watch.history.filter((one) => one.position <= last), position, on, navigation));
 }
 
 function history(all: Watched["history"], position: number, on: string, navigation: Navigation): HTMLElement[] {

@@ -8,7 +8,7 @@ import { forwardOf, lengthOf, linesById, numberOf, subnetOf } from "../../model/
 import { gradientsOf, makerOf, valueAt, type Place } from "../../model/recording/values";
 import type { Line, Scalar, Trace } from "../../model/schema";
 import { button, element, linkButton, marked, quiet, type Child } from "../elements/dom";
-import { keepKeys } from "../elements/controls";
+import { textField } from "../elements/controls";
 import type { Navigation } from "../elements/navigation";
 import { quantity } from "../elements/numbers";
 
@@ -66,7 +66,7 @@ function fill(box: HTMLElement, card: HTMLElement, ...content: HTMLElement[]): v
 }
 
 /** A button that asks, and the answer in its place; at once where it is there already. */
-export function onDemand(asking: Asking, label: string, question: Question, show = shownReply): HTMLElement {
+function onDemand(asking: Asking, label: string, question: Question, show = shownReply): HTMLElement {
   if (asking.answers.reply(question) || asking.answers.isAsked(question)) return answerCard(asking, question, show);
   const ask = (): void => {
     const card = answerCard(asking, question, show);
@@ -84,7 +84,7 @@ export function shownReply(asking: Asking, reply: Reply): HTMLElement[] {
   return [element("p", { class: "gv-misread" }, ...linked(reply.problem)), ...ways];
 }
 
-export function shownBlock(asking: Asking, block: Block): HTMLElement {
+function shownBlock(asking: Asking, block: Block): HTMLElement {
   const linked = (text: string): Child[] => withLinks(asking, text);
   if (block.kind === "paragraph") return element("p", {}, ...(block.isTitle ? [element("b", {}, ...linked(block.text))] : linked(block.text)));
   if (block.kind === "bullets") return element("ul", {}, ...block.items.map((item) => element("li", {}, ...linked(item))));
@@ -169,6 +169,11 @@ export function versionsCards(asking: Asking, place: Place, position: number): H
   return [answerCard(asking, { question: "versions", arguments: [asked(asking.trace, place)], position })];
 }
 
+/** Whether it may be told of the gradients of these blobs: in a lesson, when they are computed. */
+function isOpen(asking: Asking, blobs: readonly string[], where: Omit<Place, "blob">, position: number): boolean {
+  return !asking.isVeiled() || isSettled(asking.trace, blobs, where, position);
+}
+
 /** What a lesson tells only then. */
 function noteForLater(until: string): HTMLElement[] {
   return [quiet(`A lesson tells this when ${until}: before, it is yours to predict.`)];
@@ -179,11 +184,10 @@ export function checkCards(asking: Asking, place: Place | null, selected: string
   const { trace } = asking;
   const line = operatorAt(trace, selected, position);
   const cards: HTMLElement[] = [];
-  const isOpen = (blobs: readonly string[], where: Omit<Place, "blob">): boolean => !asking.isVeiled() || isSettled(trace, blobs, where, position);
   const subnet = line ? subnetOf(line.id) : null;
   const event = currentEvent(trace, position);
   const frame = event?.subnet === subnet ? (event?.frame ?? null) : null;
-  if ((line && !isOpen(line.inputs, { subnet, frame })) || (place && !isOpen([place.blob], place))) return noteForLater("these gradients are computed");
+  if ((line && !isOpen(asking, line.inputs, { subnet, frame }, position)) || (place && !isOpen(asking, [place.blob], place, position))) return noteForLater("these gradients are computed");
   if (line) {
     const name = `#${numberOf(line)}`;
     cards.push(checkCard(asking, "", asked(trace, { blob: name, subnet, frame }), position));
@@ -240,7 +244,7 @@ function lightText(verdict: string, checks: Checked[]): string {
 /** A field for another position, and what changed between that one and here. */
 export function changesSince(asking: Asking, position: number): HTMLElement[] {
   const max = asking.isVeiled() ? position : lengthOf(asking.trace);
-  const field = element("input", { type: "number", min: 0, max, required: true, value: Math.max(0, position - 1), "aria-label": "Compare with event", class: "gv-since" });
+  const field = textField({ type: "number", min: 0, max, required: true, value: Math.max(0, position - 1), "aria-label": "Compare with event", class: "gv-since" });
   const show = element("button", { type: "submit", class: "gv-link" }, "Compare");
   const place = element("div", { class: "gv-card", "aria-live": "polite" });
   const form = element("form", { class: "gv-compare" }, "what changed since event", field, show);
@@ -248,7 +252,6 @@ export function changesSince(asking: Asking, position: number): HTMLElement[] {
     event.preventDefault();
     place.replaceChildren(answerCard(asking, { question: "diff", arguments: [field.valueAsNumber], position }));
   });
-  keepKeys(field);
   return [form, place];
 }
 
@@ -257,13 +260,12 @@ export function changesSince(asking: Asking, position: number): HTMLElement[] {
  * part of a recording that of any blob: its sum may be elsewhere.
  */
 export function singleCard(asking: Asking, place: Place, position: number): HTMLElement[] {
-  if (asking.trace.part) return [answerCard(asking, { question: "ledger", arguments: [asked(asking.trace, place)], position })];
   const arrived = gradientsOf(asking.trace, place.subnet, place.blob).filter(({ at }) => at <= position);
-  if (arrived.length !== 1 || (asking.isVeiled() && !isSettled(asking.trace, [place.blob], place, position))) return [];
+  if (!asking.trace.part && (arrived.length !== 1 || !isOpen(asking, [place.blob], place, position))) return [];
   return [answerCard(asking, { question: "ledger", arguments: [asked(asking.trace, place)], position })];
 }
 
 export function pathsCard(asking: Asking, place: Place, position: number): HTMLElement[] {
-  if (asking.isVeiled() && !isSettled(asking.trace, [place.blob], place, position)) return [];
+  if (!isOpen(asking, [place.blob], place, position)) return [];
   return [onDemand(asking, `Paths of the gradient of ${place.blob}`, { question: "paths", arguments: [asked(asking.trace, place)], position })];
 }

@@ -61,7 +61,7 @@ function heapCard(trace: Trace, heap: Wait[], taken: Wait | null, position: numb
   const list = element("ol", { class: "gv-heap", "aria-label": "Heap" });
   const item = (one: Wait, place: number): HTMLElement => {
     const says = [place === 0 ? "next" : "", isNew(one.since, position) ? "joined now" : ""].filter(Boolean).join(", ");
-    return element("li", isNew(one.since, position) ? { class: "gv-changed" } : {}, waiting(trace, one, says, navigation));
+    return element("li", { class: isNew(one.since, position) && "gv-changed" }, waiting(trace, one, says, navigation));
   };
   list.append(...heap.slice(0, SHOWN).map(item));
   const show = (): void => {
@@ -92,7 +92,7 @@ function saysTaken(trace: Trace, taken: Wait, position: number): string {
 function gradCard(trace: Trace, grads: Grad[], position: number, navigation: Navigation): HTMLElement {
   const head = element("b", {}, ".grad", element("span", { class: "gv-note" }, " of every Variable that has one"));
   if (grads.length === 0) return element("div", { class: "gv-card gv-state" }, head, quiet("None yet: they are written at the end of the pass."));
-  const titles = ["Variable", "is", "‖·‖", ""].map((title, column) => element("th", { class: column === 2 ? "gv-right" : false }, title));
+  const titles = ["Variable", "is", "‖·‖", ""].map((title, column) => element("th", { class: column === 2 && "gv-right" }, title));
   const body = element("tbody", {}, ...grads.map((one) => gradRow(trace, one, position, navigation)));
   const table = element("table", { class: "gv-ledger gv-grads" }, element("thead", {}, element("tr", {}, ...titles)), body);
   return element("div", { class: "gv-card gv-state" }, head, table);
@@ -105,7 +105,7 @@ function gradRow(trace: Trace, one: Grad, position: number, navigation: Navigati
   const how = button(() => one.at > 0 && navigation.go(one.at), { title: one.at > 0 ? `Written by event ${one.at}` : "It was so before this recording" }, HOW[one.how]);
   const norm = element("td", { class: "gv-right" }, value ? quantity(value.norm) : "none");
   const cells = [element("td", {}, element("code", {}, one.variable)), element("td", {}, ...what), norm, element("td", { class: "gv-right" }, how)];
-  return element("tr", isChanged ? { class: "gv-changed", "aria-current": "step" } : {}, ...cells);
+  return element("tr", { class: isChanged && "gv-changed", "aria-current": isChanged && "step" }, ...cells);
 }
 
 function poolCard(pools: Pool[], position: number): HTMLElement {
@@ -113,7 +113,7 @@ function poolCard(pools: Pool[], position: number): HTMLElement {
   const rows = pools.map((one) => {
     const bar = shareBar(one.in_use / Math.max(1, one.in_use + one.free));
     const counts = `${count(one.in_use)} in use, ${count(one.free)} free`;
-    return element("tr", isNew(one.at, position) ? { class: "gv-changed" } : {}, element("td", {}, one.name), element("td", { class: "gv-share" }, bar, counts));
+    return element("tr", { class: isNew(one.at, position) && "gv-changed" }, element("td", {}, one.name), element("td", { class: "gv-share" }, bar, counts));
   });
   return element("div", { class: "gv-card gv-state" }, head, element("table", { class: "gv-ledger gv-grads" }, element("tbody", {}, ...rows)));
 }

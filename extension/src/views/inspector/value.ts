@@ -94,7 +94,7 @@ function origin(trace: Trace, maker: Line | undefined, position: number, value: 
   const at = frame === null ? maker.ran : computedAt(trace, frame, maker.id);
   if (at === null) return frame === null ? [] : [note(`found there; ${named(maker)} made it`)];
   if (maker.kind === "stretch") return [note(`computed${at > position ? " later" : ""}, by ${named(maker)}`)];
-  const seconds = frame === null ? (value.seconds) : (currentEvent(trace, at)?.seconds ?? null);
+  const seconds = frame === null ? value.seconds : (currentEvent(trace, at)?.seconds ?? null);
   const took = seconds === null ? "" : ` in ${duration(seconds)}`;
   if (isStale(maker, position)) return [note(`computed at event ${at}, by ${maker.type}; stale since event ${maker.stale}: what it read was changed by hand`)];
   const when = at > position ? `computed later, at event ${at}` : `computed at event ${at}`;
@@ -130,7 +130,7 @@ function statistics(value: Value): HTMLElement {
   const table = element("div", { class: "gv-statistics", role: "list" });
   for (const [label, shown, isBad] of rows) {
     const pair = [element("span", { class: "gv-note" }, label), " ", element("span", {}, shown)];
-    table.append(element("div", { role: "listitem", class: isBad ? "gv-bad" : false }, ...pair));
+    table.append(element("div", { role: "listitem", class: isBad && "gv-bad" }, ...pair));
   }
   return table;
 }
@@ -178,7 +178,7 @@ function table(blob: string, numbers: Scalar[][], { row, column }: Corner): HTML
   const width = Math.max(0, ...numbers.map((one) => one.length));
   const head = Array.from({ length: width }, (_, index) => element("th", { scope: "col" }, String(column + index)));
   const body = numbers.map((one, index) => {
-    const cells = one.map((number) => element("td", typeof number === "number" ? {} : { class: "gv-bad" }, quantity(number)));
+    const cells = one.map((number) => element("td", { class: typeof number !== "number" && "gv-bad" }, quantity(number)));
     return element("tr", {}, element("th", { scope: "row" }, String(row + index)), ...cells);
   });
   const table = element("table", { class: "gv-numbers-table" }, element("thead", {}, element("tr", {}, element("td"), ...head)), element("tbody", {}, ...body));

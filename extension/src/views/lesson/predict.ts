@@ -1,6 +1,6 @@
 // Predict, then reveal: a question before each step, after it whether the prediction was right, and the chain rule in numbers.
 
-import { joinedBy, markup, mathElement, named, noun, nounText, type Printed } from "../../formula/mathml";
+import { joinedBy, markup, mathElement, named, noun, nounText, numeral, type Printed } from "../../formula/mathml";
 import { lineFormula } from "../../formula/steps";
 import { chainAt, sumAt, type Link, type Sum } from "../../lesson/chain";
 import { COURSES, hasNumbers, questionBefore, type Lesson, type Outcome, type Question } from "../../lesson/lesson";
@@ -175,5 +175,3 @@ function localText(local: (number | null)[], { size }: Value): string {
 }
 
 const signed = (text: string): string => (text.startsWith("−") ? `(${text})` : text);
-/** Numbers as they are shown; MathML takes a text for a space. */
-const numeral = (text: string): Printed => ({ text, markup: [markup("mn", text)] });

@@ -7,11 +7,11 @@ import { currentEvent } from "../../model/recording/cursor";
 import { linesById } from "../../model/recording/lookup";
 import { isOver } from "../../model/recording/values";
 import type { BreakpointEntry, CodeLine, Trace, TraceEvent } from "../../model/schema";
-import { button, element, type Child } from "../elements/dom";
+import { attribute, button, element, type Child } from "../elements/dom";
 import { isSum } from "../elements/kinds";
 import type { Navigation } from "../elements/navigation";
 import { DIGITS, NOT_YET, normText } from "../elements/numbers";
-import { createWindowed } from "../elements/windowed";
+import { createWindowed, textHeight } from "../elements/windowed";
 
 /** Of a row of one line of text, in pixels, and of each line more; the width of a character, and of all beside the text. */
 const ROW = { first: 20, more: 18, character: 7.23, beside: 122 };
@@ -37,7 +37,7 @@ export function createCode(trace: Trace, navigation: Navigation) {
   const list = createWindowed(body, {
     key: (index) => `${file}:${index}`,
     build,
-    estimate: (index, width) => ROW.first + ROW.more * (Math.ceil((items[index]?.text.length ?? 1) / Math.max(12, (width - ROW.beside) / ROW.character)) - 1 || 0),
+    estimate: (index, width) => textHeight(items[index]?.text.length ?? 1, width, ROW),
   });
 
   function build(index: number): Row {
@@ -51,13 +51,12 @@ export function createCode(trace: Trace, navigation: Navigation) {
   function update({ item, element: row, norm }: Row): void {
     if (!item) return;
     const { number, called } = item;
-    const place = placeOf({ file, number, text: "" });
+    const place = placeOf({ file, number });
     const [first, ...others] = about;
     row.classList.toggle("gv-now", place === first);
     row.classList.toggle("gv-beside", others.includes(place));
     row.classList.toggle("gv-selected", place === selected);
-    if (place === first) row.setAttribute("aria-current", "step");
-    else row.removeAttribute("aria-current");
+    attribute(row, "aria-current", place === first && "step");
     if (!called || !norm) return;
     const there = breakpoints.filter(({ on }) => on === place);
     norm.stop.setAttribute("aria-pressed", String(there.length > 0));
@@ -187,7 +186,7 @@ function itemsOf(trace: Trace, file: string): Item[] {
   for (const { first, text } of trace.sources.filter((source) => source.file === file)) {
     if (items.length > 0) items.push(null);
     text.split("\n").forEach((line, index) => {
-      const call = called.get(placeOf({ file, number: first + index, text: "" }));
+      const call = called.get(placeOf({ file, number: first + index }));
       items.push({ number: first + index, text: line, called: call?.code.text === line.trim() ? call : undefined });
     });
   }

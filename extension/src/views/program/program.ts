@@ -8,14 +8,15 @@ import { element } from "../elements/dom";
 import { isSum } from "../elements/kinds";
 import type { Navigation } from "../elements/navigation";
 import { count as howMany, counted } from "../elements/numbers";
-import { createWindowed } from "../elements/windowed";
+import { createWindowed, textHeight } from "../elements/windowed";
 import { createRow, createTitle, foldRow, itemsOf, lengthOf, markRow, nestedIn, titleKey, updateRow, type Item, type LineItem, type Part, type Row, type Title } from "./rows";
 
 /** Of a row of one line of text, in pixels, and of each line more; the width of a character, and of all beside the text. */
-const ROW = { first: 21.2, more: 19.2, character: 7.2, beside: 60, indent: 14 };
+const ROW = { first: 21.2, more: 19.2, character: 7.2, beside: 60 };
+const INDENT = 14;
 
 /** What the parts of the program share. */
-export interface Shared {
+interface Shared {
   trace: Trace;
   position: number;
   breakpoints: readonly BreakpointEntry[];
@@ -25,9 +26,9 @@ export interface Shared {
   rounds: Map<string, string>;
 }
 
-export type Section = ReturnType<typeof createSection>;
+type Section = ReturnType<typeof createSection>;
 
-export function createSection(part: Part, shared: Shared) {
+function createSection(part: Part, shared: Shared) {
   const { trace } = shared;
   const title = part === "forward" ? "Forward" : "Backward";
   const count = element("span", { class: "gv-count" });
@@ -50,8 +51,7 @@ export function createSection(part: Part, shared: Shared) {
   }
 
   function buildRow(item: LineItem): Row {
-    const names = new Map(Object.entries(item.line.subnets).map(([argument, id]) => [argument, subnetsById(trace).get(id)?.name ?? id]));
-    const row = createRow(trace, item, names);
+    const row = createRow(trace, item);
     updateRow(row, trace, shared.position);
     foldRow(row, shared.open.has(item.key));
     markRow(row, shared.breakpoints);
@@ -65,8 +65,7 @@ export function createSection(part: Part, shared: Shared) {
   function estimate(index: number, width: number): number {
     const item = items[index];
     if (!item?.line) return ROW.more + 4;
-    const columns = Math.max(12, (width - ROW.beside - ROW.indent * item.depth) / ROW.character);
-    return ROW.first + ROW.more * (Math.ceil(lengthOf(item.line) / columns) - 1);
+    return textHeight(lengthOf(item.line), width - INDENT * item.depth, ROW);
   }
 
   function progress(by: number): string {

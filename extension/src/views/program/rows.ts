@@ -3,16 +3,16 @@
 
 import { breakpointsAt } from "../../model/filters/marks";
 import { faultAt, formAt, hasRun, isStale, lineState, STATES } from "../../model/recording/cursor";
-import { isObstacle, reason, subnetsById } from "../../model/recording/lookup";
+import { isObstacle, numberIn, reason, subnetsById } from "../../model/recording/lookup";
 import type { BreakpointEntry, Line, Subnet, Trace } from "../../model/schema";
-import { element, type Child } from "../elements/dom";
+import { attribute, element, type Child } from "../elements/dom";
 import { few, versions } from "../elements/versions";
 
 export type Part = "forward" | "backward";
 
 /** A line of the program, or the title of a nested net above its lines; `depth` nested nets are around it. */
 export type Item =
-  | { key: string; depth: number; line: Line; number: string; nets: Subnet[]; at: number; among: number }
+  | { key: string; depth: number; line: Line; nets: Subnet[]; at: number; among: number }
   | { key: string; depth: number; line: null; net: Subnet };
 
 /** The key of the title that a nested net has below a line. */
@@ -32,8 +32,7 @@ export function itemsOf(trace: Trace, part: Part, open: ReadonlySet<string>): It
   const add = (lines: readonly Line[], depth: number): void => {
     lines.forEach((line, index) => {
       const nets = nestedIn(trace, line, part);
-      const shown = line.kind === "passed" ? "" : (/\d+$/.exec(line.id)?.[0] ?? "");
-      items.push({ key: line.id, depth, line, number: shown, nets, at: index + 1, among: lines.length });
+      items.push({ key: line.id, depth, line, nets, at: index + 1, among: lines.length });
       for (const net of open.has(line.id) ? nets : []) {
         items.push({ key: titleKey(line.id, net), depth: depth + 1, line: null, net });
         add(net[part], depth + 1);
@@ -49,18 +48,18 @@ export type Row = ReturnType<typeof createRow>;
 export type LineItem = Extract<Item, { line: Line }>;
 type TitleItem = Extract<Item, { line: null }>;
 
-export function createRow(trace: Trace, { line, number, nets, depth, at, among }: LineItem, names: ReadonlyMap<string, string>) {
+export function createRow(trace: Trace, { line, nets, depth, at, among }: LineItem) {
   const code = element("code");
   const obstacle = isObstacle(trace, line.id) ? trace.obstacle : null;
   const fault = element("span", { class: "gv-note" });
   const button = element(
     "button",
     {
-      type: "button", role: "treeitem", class: `gv-line gv-${line.role}`, "data-line": line.id, tabindex: -1, title: [...(obstacle ? [reason(obstacle), ""] : []), about(line, names)].join("\n"),
+      type: "button", role: "treeitem", class: `gv-line gv-${line.role}`, "data-line": line.id, tabindex: -1, title: [...(obstacle ? [reason(obstacle), ""] : []), about(trace, line)].join("\n"),
       "aria-level": depth + 1, "aria-posinset": at, "aria-setsize": among,
     },
     element("span", { class: "gv-gutter", "aria-hidden": "true" }),
-    element("span", { class: "gv-number" }, number),
+    element("span", { class: "gv-number" }, line.kind === "passed" ? "" : String(numberIn(line.id))),
     code,
   );
   indent(button, depth);
@@ -97,8 +96,7 @@ export function updateRow(row: Row, trace: Trace, position: number): boolean {
   const state = lineState(trace, row.line, position);
   for (const one of STATES) row.element.classList.toggle(`gv-${one}`, one === state);
   row.element.classList.toggle("gv-ran", hasRun(row.line, position));
-  if (state === "new" || state === "current") row.element.setAttribute("aria-current", "step");
-  else row.element.removeAttribute("aria-current");
+  attribute(row.element, "aria-current", (state === "new" || state === "current") && "step");
   const fault = faultAt(trace, row.line.id, position);
   const note = fault || (isStale(row.line, position) ? "stale" : "");
   const isSame = note === row.fault.textContent;
@@ -127,8 +125,7 @@ export function markRow({ line, element: row }: Row, breakpoints: readonly Break
   const there = breakpointsAt(line, breakpoints);
   row.classList.toggle("gv-stops", there.length > 0);
   row.classList.toggle("gv-off", there.length > 0 && !there.some(({ enabled }) => enabled));
-  if (there.length > 0) row.setAttribute("aria-description", "breakpoint");
-  else row.removeAttribute("aria-description");
+  attribute(row, "aria-description", there.length > 0 && "breakpoint");
 }
 
 /** "y@0 = FC(x@0, w@0)", and for a gradient that passes "∂v@0, ∂a@0 := s_grad@0 passed through"; "⋯ Tanh × 8 284". */
@@ -138,7 +135,7 @@ function sentence(line: Line, form: number): Child[] {
     return [...versions(outputs, "∂"), " := ", ...versions(inputs), element("span", { class: "gv-note" }, " passed through")];
   }
   if (line.kind === "stretch") {
-    const last = line.role === "forward" ? ` to #${Number(/\d+$/.exec(line.id)?.[0]) + line.many - 1}` : "";
+    const last = line.role === "forward" ? ` to #${numberIn(line.id) + line.many - 1}` : "";
     return ["⋯ ", element("span", { class: "gv-operator" }, line.type), element("span", { class: "gv-note" }, last)];
   }
   const call = [element("span", { class: "gv-operator" }, line.type), "(", ...versions(inputs, "", line.left_out), ...settings(line, inputs), ")"];
@@ -159,9 +156,9 @@ function cut(text: string): string {
   return text.length > 24 ? `${text.slice(0, 23)}…` : text;
 }
 
-function about(line: Line, nets: ReadonlyMap<string, string>): string {
+function about(trace: Trace, line: Line): string {
   const args = Object.entries(line.args).map(([name, value]) => `${name} = ${JSON.stringify(value)}`);
-  const nested = [...nets].map(([argument, name]) => `${argument} = the net ${name}`);
+  const nested = Object.entries(line.subnets).map(([argument, id]) => `${argument} = the net ${subnetsById(trace).get(id)?.name ?? id}`);
   const stretch = line.kind === "stretch" && "These operators are shown when you go there.";
   const facts = [stretch, line.formula, line.name && `name: ${line.name}`, line.code && `${line.code.file}:${line.code.number}: ${line.code.text}`, ...nested, ...args, line.device && `device: ${line.device}`];
   return [...facts.filter(Boolean), `made at event ${line.made}`].join("\n");

@@ -35,18 +35,9 @@ export function createText(trace: Trace, navigation: Navigation, chosen: Chosen)
 
   return {
     element: pane,
-    show(position: number, touched: ReadonlySet<string>) {
-      code.show(position);
-      program.show(position, touched);
-    },
-    select(line: string | null) {
-      code.select(line);
-      program.select(line);
-    },
-    mark(breakpoints: readonly BreakpointEntry[]) {
-      code.mark(breakpoints);
-      program.mark(breakpoints);
-    },
+    show: (position: number, touched: ReadonlySet<string>) => [code, program].forEach((view) => view.show(position, touched)),
+    select: (line: string | null) => [code, program].forEach((view) => view.select(line)),
+    mark: (breakpoints: readonly BreakpointEntry[]) => [code, program].forEach((view) => view.mark(breakpoints)),
     code(line: CodeLine) {
       if (hasCode) open("Your code");
       code.look(line);

@@ -1,13 +1,13 @@
 // The debugger: all views of one trace around one position.
 
 import { Lesson } from "../../lesson/lesson";
-import { createAnswers, onReply, problemIn, type Answers, type Ask, type Verb } from "../../model/answers/asking";
+import { createAnswers, onReply, problemIn, type Answers, type Ask, type Deed, type Verb } from "../../model/answers/asking";
 import { continueFrom, marksOf, reverseContinueFrom, sameMarks, stopAt, toggledAt } from "../../model/filters/marks";
 import { backOver, clamp, currentEvent, forwardLine, into, otherClock, otherIteration, out, over, touchedLines } from "../../model/recording/cursor";
 import { beginOf, endOf, lengthOf, linesById } from "../../model/recording/lookup";
 import type { CodeLine, Marks, Trace } from "../../model/schema";
 import { element } from "../elements/dom";
-import type { Navigation, Performed, Verbs } from "../elements/navigation";
+import type { Navigation, Verbs } from "../elements/navigation";
 import { counted } from "../elements/numbers";
 import { createGraph } from "../graph/graph";
 import { runToTarget } from "../inspector/marks";
@@ -39,7 +39,7 @@ export type DebuggerView = ReturnType<typeof createDebugger>;
 /** Verbs by which a pass goes on that stands still; see gradviz/notebook/asking.py. */
 type GoingOn = "step" | "over" | "run_to" | "continue_" | "finish";
 
-const WORKING: Record<Performed, string> = { to_ssa: "Recording the SSA form …", save: "Writing the page …", cells: "Making the cells …" };
+const WORKING: Record<Deed, string> = { to_ssa: "Recording the SSA form …", save: "Writing the page …", cells: "Making the cells …" };
 /** Its questions are about all that comes. */
 const NO_LESSON = "This recording is so large that a part of it is shown at a time: teaching is for smaller ones.";
 const NOT_INSERTED = 'JupyterLab and Notebook 7 insert cells, below a cell or from the side panel. Elsewhere: session.to_notebook("lesson.ipynb").';
@@ -108,7 +108,7 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
   const orAdvance = (verb: GoingOn, here: () => void) => (): void => (isNow() ? advance(verb) : here());
 
   /** Has the kernel do something, and says what came of it. */
-  function perform(ask: Ask, deed: Performed, ...given: string[]): void {
+  function perform(ask: Ask, deed: Deed, ...given: string[]): void {
     panes.narration.say(WORKING[deed]);
     // What is handed out replaces nothing but an older page.
     onReply(ask({ question: deed, arguments: deed === "save" ? [...given, 1] : given, position: at }), (reply) => {
@@ -333,7 +333,7 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
   function line(): string | undefined {
     const focused = root.querySelector<HTMLElement>(".gv-line:focus")?.dataset["line"];
     const event = currentEvent(trace, shown ?? 0);
-    return focused ?? event?.lines[event.lines.length - 1] ?? forwardLine(event);
+    return focused ?? event?.lines.at(-1) ?? forwardLine(event);
   }
 
   function inspect(tab: Parameters<typeof inspector.open>[0]): void {

@@ -3,7 +3,7 @@
 
 import { mathElement } from "../../formula/mathml";
 import { stepFormula } from "../../formula/steps";
-import { crumbs, currentEvent, forwardLine, lengthBy, narrationAt, nextEvent, type Crumb } from "../../model/recording/cursor";
+import { crumbs, currentEvent, lengthBy, narrationAt, nextEvent, visitedBy, type Crumb } from "../../model/recording/cursor";
 import { beginOf, linesById, numberOf } from "../../model/recording/lookup";
 import { roundText } from "../../model/recording/values";
 import type { EventKind, Trace, TraceEvent } from "../../model/schema";
@@ -142,12 +142,11 @@ function subject(trace: Trace, event: TraceEvent): Child[] {
   const label = labelOf(trace, event);
   const blob = event.blobs[0];
   if (isSum(event) && blob !== undefined) return [`${label} `, ...version(blob)];
-  const lines = linesById(trace);
-  const line = lines.get(event.lines[event.lines.length - 1] ?? "");
+  const line = linesById(trace).get(event.lines.at(-1) ?? "");
   if (event.kind === "EnteredSubnet" || event.kind === "LeftSubnet") return [`${label} ${passage(trace, event)}`];
   if (event.kind === "GradWritten") return [`${label} `, code(String(event.detail["blob"] ?? ""))];
   if (event.phase === "run" && line) return [`${label} ${line.type}`];
-  const forward = lines.get(forwardLine(event) ?? "");
+  const forward = visitedBy(trace, event);
   if (forward) return [`${label} ${forward.type} #${event.forward}`];
   return blob !== undefined && event.kind !== "Completed" ? [`${label} `, ...version(blob)] : [label];
 }

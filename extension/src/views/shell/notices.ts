@@ -20,8 +20,6 @@ export const LOST = "The kernel behind this is gone. Stepping goes on, over what
 /** Documents of more characters than this take a fifth of a second and more. */
 const LONG = 2_000_000;
 
-export type Patience = ReturnType<typeof createPatience>;
-
 /** For a document of so many characters, above what `host` shows. */
 export function createPatience(host: HTMLElement, characters: number) {
   const notice = element("p", { class: "gradviz gv-opening", role: "status" });

@@ -3,7 +3,7 @@
 import { createTabs } from "../elements/controls";
 import { element } from "../elements/dom";
 
-export const PANES = ["Code", "Graph", "Inspector"] as const;
+const PANES = ["Code", "Graph", "Inspector"] as const;
 export type Pane = (typeof PANES)[number];
 
 /** In pixels, as the style sheet has it: from this on the graph is always seen. */

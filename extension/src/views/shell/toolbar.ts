@@ -2,8 +2,8 @@
 
 import { lengthOf, reason } from "../../model/recording/lookup";
 import type { Trace } from "../../model/schema";
-import { createChoice, createMenu, textField } from "../elements/controls";
-import { button, element, icon, leave, type Child } from "../elements/dom";
+import { createChoice, createMenu, enter, textField } from "../elements/controls";
+import { attribute, button, element, icon, leave, type Child } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
 
 /** More suggestions than this help nobody and slow the list down. */
@@ -15,24 +15,24 @@ const PARTS = { operator: "This operator", group: "All of its group", pass: "The
 let toolbars = 0;
 
 export function createToolbar(trace: Trace, navigation: Navigation, help: { toggle: () => void; card: HTMLElement }) {
-  const restart = stepButton("Restart", "Restart (Home)", () => navigation.restart(), icon("M3 3v10M13 3 6 8l7 5z"));
-  const back = stepButton("Back", "Back (←)", () => navigation.back(), icon("M12 3 4 8l8 5z"));
-  const step = stepButton("Step", "Step (→)", () => navigation.step(), icon("M4 3l8 5-8 5z"), "Step");
-  const backOver = stepButton("Back over", "Back over: to the start of this operator's events (Shift+F10)", () => navigation.backOver(), "Back over");
-  const over = stepButton("Over", "Over: to the end of the next operator's events (F10)", () => navigation.over(), "Over");
-  const into = stepButton("Into", "Into: into the next operator's nested net (Enter, F11)", () => navigation.into(), "In");
-  const out = stepButton("Out", "Out: to where the nested net is left (Shift+F11)", () => navigation.out(), "Out");
-  const finish = stepButton("Finish", "Finish (End)", () => navigation.finish(), icon("M13 3v10M3 3l7 5-7 5z"));
-  const reverse = stepButton("Back to", "Back to the last breakpoint (Shift+←)", () => navigation.reverseContinue(), icon("M8 3 2 8l6 5zM14 3 8 8l6 5z"), " Back to");
-  const onward = stepButton("Continue", "Continue to the next breakpoint (Shift+→)", () => navigation.continue(), "Continue ", icon("M2 3l6 5-6 5zM8 3l6 5-6 5z"));
-  const clock = stepButton("Other clock", "Other clock: from where an operator was made to where it ran, and back (c)", () => navigation.otherClock(), icon("M3 5h10l-3-3M13 11H3l3 3"));
+  const restart = stepButton("Restart", "Restart (Home)", navigation.restart, icon("M3 3v10M13 3 6 8l7 5z"));
+  const back = stepButton("Back", "Back (←)", navigation.back, icon("M12 3 4 8l8 5z"));
+  const step = stepButton("Step", "Step (→)", navigation.step, icon("M4 3l8 5-8 5z"), "Step");
+  const backOver = stepButton("Back over", "Back over: to the start of this operator's events (Shift+F10)", navigation.backOver, "Back over");
+  const over = stepButton("Over", "Over: to the end of the next operator's events (F10)", navigation.over, "Over");
+  const into = stepButton("Into", "Into: into the next operator's nested net (Enter, F11)", navigation.into, "In");
+  const out = stepButton("Out", "Out: to where the nested net is left (Shift+F11)", navigation.out, "Out");
+  const finish = stepButton("Finish", "Finish (End)", navigation.finish, icon("M13 3v10M3 3l7 5-7 5z"));
+  const reverse = stepButton("Back to", "Back to the last breakpoint (Shift+←)", navigation.reverseContinue, icon("M8 3 2 8l6 5zM14 3 8 8l6 5z"), " Back to");
+  const onward = stepButton("Continue", "Continue to the next breakpoint (Shift+→)", navigation.continue, "Continue ", icon("M2 3l6 5-6 5zM8 3l6 5-6 5z"));
+  const clock = stepButton("Other clock", "Other clock: from where an operator was made to where it ran, and back (c)", navigation.otherClock, icon("M3 5h10l-3-3M13 11H3l3 3"));
   clock.classList.add("gv-stroked");
-  const teach = stepButton("Teach", "Teaching: values and gradients at the wires, a question before each step (t)", () => navigation.teach(), "Teach");
-  const project = stepButton("Projector", "Projector: graph text large enough for a lecture hall (p)", () => navigation.project(), "Projector");
+  const teach = stepButton("Teach", "Teaching: values and gradients at the wires, a question before each step (t)", navigation.teach, "Teach");
+  const project = stepButton("Projector", "Projector: graph text large enough for a lecture hall (p)", navigation.project, "Projector");
   const { perform } = navigation;
   const handOut = perform ? [stepButton("Hand out", "Hand out: save a page of this beside the notebook, which any browser shows", () => perform("save", "page", ""), "Hand out")] : [];
   const cells = perform ? [createMenu("Cells", "Insert as cells below: what runs this again, step by step", PARTS, (part) => perform("cells", part))] : [];
-  const picture = createChoice("gv-segments", "Operators as", ["Graph", "Table"], (name) => ({ title: `${name} (g)` }), () => navigation.table());
+  const picture = createChoice("gv-segments", "Operators as", ["Graph", "Table"], (name) => ({ title: `${name} (g)` }), navigation.table);
   const isRun = trace.part !== null || trace.events.some(({ kind }) => kind === "Ran");
   step.classList.add("gv-primary");
   const keys = stepButton("Keys", "Keys (?)", help.toggle, "?");
@@ -97,7 +97,7 @@ function createRunTo(trace: Trace, navigation: Navigation) {
   const message = element("span", { class: "gv-message", role: "status" });
   const clear = (): void => message.replaceChildren();
   // They are of the whole recording: in a lesson they would tell what comes.
-  const suggest = (isOn: boolean): void => (isOn ? input.setAttribute("list", list.id) : input.removeAttribute("list"));
+  const suggest = (isOn: boolean): void => attribute(input, "list", isOn && list.id);
   input.addEventListener("input", clear);
   input.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && input.value.trim() !== "") {
@@ -107,16 +107,12 @@ function createRunTo(trace: Trace, navigation: Navigation) {
       if (problem === null) leave(input);
     } else if (event.key === "Escape") clear();
   });
-  const focus = (): void => {
-    input.focus({ preventScroll: true });
-    input.select();
-  };
-  return { element: element("span", { class: "gv-run-to" }, input, list, message), clear, suggest, focus };
+  return { element: element("span", { class: "gv-run-to" }, input, list, message), clear, suggest, focus: () => enter(input) };
 }
 
 function targets({ frames, subnets, events }: Trace): string[] {
   const iterations = frames.some((frame) => frame.iteration !== null) ? ["iteration 0"] : [];
-  const nets = subnets.map(({ path, name }) => path[path.length - 1] ?? name);
+  const nets = subnets.map(({ path, name }) => path.at(-1) ?? name);
   // Events of a loop share their lists of targets.
   const lists = new Set(events.map((event) => event.targets));
   return [...new Set([...iterations, ...nets, ...[...lists].flat()])].slice(0, SUGGESTIONS);

@@ -41,7 +41,7 @@ export interface Fold {
 }
 
 /** The clusters that a drawing says it has, but for the one that is all of it. */
-export function findPlan(root: Element, whole: string | null = null): Plan {
+function findPlan(root: Element, whole: string | null): Plan {
   const clusters = new Map<string, Cluster>();
   const nets = new Map<string, string>();
   const shells: Plan["shells"] = [];
@@ -65,7 +65,7 @@ export function findPlan(root: Element, whole: string | null = null): Plan {
 }
 
 /** The cluster that an element of a drawing lies in; null where that is all of the drawing. */
-export function clusterAt(element: Element | null, whole: string | null): string | null {
+function clusterAt(element: Element | null, whole: string | null): string | null {
   const cluster = element?.closest('g.cluster[id^="cluster-"]') ?? null;
   return cluster === null || name(cluster) === whole ? null : name(cluster);
 }
@@ -103,7 +103,7 @@ export function fold(plan: Plan, open: ReadonlySet<string>, gone: Span[] = []): 
 export function without(spans: Span[]): (at: number) => number {
   const apart: Span[] = [];
   for (const { from, to } of [...spans].sort((a, b) => a.from - b.from)) {
-    const last = apart[apart.length - 1];
+    const last = apart.at(-1);
     if (last && from <= last.to) last.to = Math.max(last.to, to);
     else apart.push({ from, to });
   }
@@ -200,10 +200,10 @@ export function readLevel(text: string, id: string | null) {
 function findGroups(root: Element, id: string | null): Map<string, GroupNode> {
   const groups = new Map<string, GroupNode>();
   for (const node of root.querySelectorAll("g.node.group.forward")) {
-    const box = node.querySelector("rect");
+    const box = outlineOf(node);
     const holder = [...(node.parentElement?.parentElement?.children ?? [])].find((one) => one.getAttribute("class") === "groups");
     if (!box || !holder) continue;
-    groups.set(node.id.slice("node-".length), { bottom: span(box, "y", "height").to, cluster: clusterAt(node, id), holder });
+    groups.set(node.id.slice("node-".length), { bottom: box.y + box.height, cluster: clusterAt(node, id), holder });
   }
   return groups;
 }

@@ -38,7 +38,7 @@ export function offset(group: Element): Point {
 }
 
 /** From where to where a part reaches, before it is moved as its group is; null for what is no part. */
-export function heightOf(group: Element): Span | null {
+function heightOf(group: Element): Span | null {
   if (group.localName !== "g") return null;
   const kind = /(?:^|\s)(node|port|edge)(?:\s|$)/.exec(group.getAttribute("class") ?? "")?.[1];
   if (kind === undefined) return null;
@@ -63,10 +63,14 @@ const ATTRIBUTES = new Set([
 /** Nested deeper than any drawing of ours; a bound, so that a hostile one cannot exhaust the stack. */
 const DEPTH = 200;
 
+/** What the ids of a drawing begin with: "node-f3" is the node of f3, "node-f3.forward-in" a port. */
+const KINDS = ["node", "edge", "cluster", "net", "lane"] as const;
+const NAMED = new RegExp(`^(${KINDS.join("|")})-(.+)$`);
+
 export interface Drawing {
   svg: SVGSVGElement;
-  /** The elements that had an id, by it. The ids themselves are gone: several drawings share a page. */
-  byId: Map<string, SVGElement>;
+  /** The elements that had an id, by the rest of it. The ids themselves are gone: several drawings share a page. */
+  named: Record<(typeof KINDS)[number], Map<string, SVGElement>>;
   /** Its nodes, edges and ports. What can be opened is filled, the others are when they are needed. */
   parts: Part[];
   /** Acts on what an element is filled with, now or once it is; of several acts before that only the last one counts. */
@@ -103,10 +107,7 @@ export function read(graph: Graph, nameOf: NameOf) {
     isFixed,
     level,
     draw(open: ReadonlySet<string>, only: ReadonlySet<string> | null) {
-      if (!isFixed) return draw(lay(outermost, open, only, level), nameOf, false);
-      const drawing = draw(lay(outermost, open, null, level), nameOf, true);
-      for (const [id, element] of only ? drawing.byId : []) if (only && isBeside(id, element, only)) element.setAttribute("data-ghost", "");
-      return drawing;
+      return draw({ ...lay(outermost, open, isFixed ? null : only, level), only }, nameOf, isFixed);
     },
   };
 }
@@ -120,14 +121,15 @@ function levelOf(text: string, group: string): Level {
 }
 
 function draw(laid: Laid, nameOf: NameOf, isFixed: boolean): Drawing {
-  const [byId, parts, unfilled] = [new Map<string, SVGElement>(), [] as Part[], new Map<Element, () => void>()];
+  const named = Object.fromEntries(KINDS.map((kind) => [kind, new Map()])) as Drawing["named"];
+  const [parts, unfilled] = [[] as Part[], new Map<Element, () => void>()];
   const prefix = `gv-drawing-${++drawings}-`;
-  const svg = copy(laid.level.root, { byId, parts, unfilled, prefix, nameOf, laid, moved: { x: 0, y: 0 }, by: [0, 0], folded: isFixed ? null : laid.fold }, 0);
+  const svg = copy(laid.level.root, { named, parts, unfilled, prefix, nameOf, laid, moved: { x: 0, y: 0 }, by: [0, 0], folded: isFixed ? null : laid.fold }, 0);
   if (!(svg instanceof SVGSVGElement)) throw new Error("The graph in this trace is no readable SVG.");
-  return { svg, byId, parts, whenFilled: (element, act) => (unfilled.has(element) ? void unfilled.set(element, act) : act()) };
+  return { svg, named, parts, whenFilled: (element, act) => (unfilled.has(element) ? void unfilled.set(element, act) : act()) };
 }
 
-interface Copying extends Pick<Drawing, "byId" | "parts"> {
+interface Copying extends Pick<Drawing, "named" | "parts"> {
   /** What is not filled yet, and what is done once it is. */
   unfilled: Map<Element, () => void>;
   prefix: string;
@@ -143,20 +145,20 @@ interface Copying extends Pick<Drawing, "byId" | "parts"> {
 
 function copy(from: Element, copying: Copying, depth: number): SVGElement | null {
   if (!ELEMENTS.has(from.localName) || depth > DEPTH) return null;
-  const { byId, parts, prefix, folded, laid } = copying;
-  if (laid.only && isBeside(from.id, from, laid.only)) return null;
-  if (folded && from.id.startsWith("cluster-") && folded.isLeftOut(from.id.slice("cluster-".length))) return null;
+  const { named, parts, prefix, folded, laid } = copying;
+  const [, kind, name = ""] = NAMED.exec(from.id) ?? [];
+  const isGhost = laid.only !== null && isBeside(from.id, from, laid.only);
+  if (folded && (isGhost || (kind === "cluster" && folded.isLeftOut(name)))) return null;
   const target = document.createElementNS(SVG_NAMESPACE, from.localName);
   for (const { name, value } of from.attributes) {
     const safe = ATTRIBUTES.has(name) ? safeValue(value, prefix) : null;
     if (safe !== null) target.setAttribute(name, safe);
   }
-  if (from.id) {
-    // The edges of each drawing are numbered for themselves.
-    byId.set(laid.level.id !== null && from.id.startsWith("edge-") ? `edge-${laid.level.id}-${from.id}` : from.id, target);
-    // Only what is referred to keeps an id, one that no other drawing in the page has.
-    if (from.localName === "marker" || from.localName === "linearGradient") target.id = prefix + from.id;
-  }
+  if (isGhost) target.setAttribute("data-ghost", "");
+  // The edges of each drawing are numbered for themselves.
+  if (kind) named[kind as keyof typeof named].set(kind === "edge" ? `${laid.level.id} ${name}` : name, target);
+  // Only what is referred to keeps an id, one that no other drawing in the page has.
+  if (from.id && (from.localName === "marker" || from.localName === "linearGradient")) target.id = prefix + from.id;
   const isRigid = folded !== null && move(target, from, folded);
   const [right, down] = target.localName === "g" ? offset(target) : [0, 0];
   const by: Point = [copying.by[0] + right, copying.by[1] + down];
