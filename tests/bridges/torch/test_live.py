@@ -18,7 +18,11 @@ from tests.bridges.torch.models import MODELS
 REENTRANT = {name for name in MODELS if "reentrant" in name and "non" not in name}
 
 
-@pytest.fixture(params=[name for name in MODELS if name not in REENTRANT])
+LARGER = {"GPT"}
+"""Than others of their kind: every stop of a pass is looked at."""
+
+
+@pytest.fixture(params=[name for name in MODELS if name not in REENTRANT | LARGER])
 def made(request):
     """What makes a model and its loss, the same at each call."""
 
