@@ -67,6 +67,7 @@ class Breakpoint:
     def __init__(self, entry: BreakpointEntry, finder: Finder, owner: Breakpoints) -> None:
         self.entry = entry
         self.problem = ""
+        self._is_unknown = False
         self._owner = owner
         self._occurrences = Occurrences(finder.rows, (), None)
         self._message: Message | None = None

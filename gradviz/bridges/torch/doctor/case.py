@@ -153,6 +153,11 @@ class Case:
                 read.update(seen for step in one.flow.steps for seen in step.reads)
         return sorted((step for one in chosen for step in one.flow.steps), key=lambda step: step.number)
 
+    @property
+    def longest(self) -> Sequence[Step]:
+        """What the capture has seen that saw most: between two of them there may be a zero_grad()."""
+        return max((one.flow.steps for one in self.captures), key=len, default=())
+
     @cached_property
     def leads(self) -> set[Seen]:
         """What the loss was computed from, as captures have seen it."""
@@ -377,12 +382,17 @@ class Case:
     @cached_property
     def optimized(self) -> set[int]:
         """The identities of what optimizers hold."""
-        return {id(one) for each in self.optimizers for group in each.param_groups for one in group["params"]}
+        return {id(one) for each in self.optimizers for one in parameters_of(each)}
 
     @cached_property
     def optimizers(self) -> list[torch.optim.Optimizer]:
         """Those that there are; to find them takes time."""
         return instances(torch.optim.Optimizer)
+
+
+def parameters_of(optimizer: torch.optim.Optimizer) -> list[Tensor]:
+    """What an optimizer changes."""
+    return [one for group in optimizer.param_groups for one in group["params"]]
 
 
 def where(line: CodeLine | None) -> str:

@@ -34,8 +34,7 @@ def doubled(case: Case) -> Iterator[Finding]:
     holds = {name: one for name, one in leaves_of(case).items() if one.grad is not None and bool(one.grad.any())}
     if not holds:
         return
-    # Of one capture: between two of them there may be a zero_grad().
-    steps = max((one.flow.steps for one in case.captures), key=len, default=())
+    steps = case.longest
     after = last_pass(case, steps)
     telling = [step for step in steps if step.writes or step.function in TELLING]
     before = [step for step in telling if after is None or step.number < after.number]

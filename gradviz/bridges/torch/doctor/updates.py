@@ -12,7 +12,7 @@ from ..capture import Module
 from ..flow import Step
 from ..graph import Tensor
 from ..instances import instances
-from .case import Case, each_of, in_line, subject, them
+from .case import Case, each_of, in_line, parameters_of, subject, them
 from .diagnosis import Finding
 from .reach import reads_gradient
 from .training import BACKWARD, changes, last_pass, leaves_of, zeroes
@@ -24,7 +24,7 @@ UNEVEN = 2
 def emptied(case: Case) -> Iterator[Finding]:
     """Gradients that are put to zero between a pass and the step that was to use them, the last one of a capture."""
     leaves = leaves_of(case)
-    steps = list(max((one.flow.steps for one in case.captures), key=len, default=()))
+    steps = list(case.longest)
     while steps and steps[-1].function != "step":
         steps.pop()
     passes = [number for number, step in enumerate(steps) if step.function in BACKWARD]
@@ -112,9 +112,13 @@ def replaced(case: Case) -> Iterator[Finding]:
     if not versions:
         return
     is_uneven = max(versions) - min(versions) >= UNEVEN
-    for optimizer in case.optimizers if is_uneven else _of_variables(case):
-        gone = _gone(case, trained, [one for group in optimizer.param_groups for one in group["params"]])
-        if gone and (left := [name for name, one in trained.items() if id(one) not in case.optimized]):
+    held = [parameters_of(one) for one in (case.optimizers if is_uneven else _of_variables(case))]
+    if {id(one) for one in trained.values()}.issubset(id(one) for own in held for one in own):
+        return
+    for own in held:
+        if not (gone := _gone(case, trained, own)):
+            continue
+        if left := [name for name, one in trained.items() if id(one) not in case.optimized]:
             sentence = (
                 f"{subject(left, case.parameters, 'get')} a gradient, but no optimizer holds {them(left)}: one still "
                 f"holds {count_of(gone, 'parameter')} that no module has any more."
