@@ -10,7 +10,6 @@ r = 1 / √(v + epsilon) and x̂ = r (x - m), these are
 Source: Ioffe and Szegedy, arXiv:1502.03167 (2015).
 """
 
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from .gradients import gradient_name, gradient_of, gradient_operator, only_throu
 from .inference import described, misfit, need_floats, need_shape, result_dtype, slot
 from .normalization import second_formula, through_standardization
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, in_single, operator
-from .sums import summed
+from .sums import size_along, summed
 
 BATCH_ARGS: dict[str, Any] = {"is_test": 0, "epsilon": 1e-5, "momentum": 0.9, "order": "NCHW", "num_batches": 1}
 
@@ -89,8 +88,8 @@ def batch_statistics(op: Operator, x: Array, *sums: Array) -> tuple[int, Array, 
     """How many elements of a channel there are, at least 1, their mean and their variance; 0 of an empty batch."""
     axes = batch_axes(op, x.ndim)
     if not reads_sums(op):
-        return max(prod(x.shape[axis] for axis in axes), 1), *moments(op, x, axes)
-    count = max(op.args["num_batches"] * prod(x.shape[axis] for axis in axes), 1)
+        return max(size_along(x, axes), 1), *moments(op, x, axes)
+    count = max(op.args["num_batches"] * size_along(x, axes), 1)
     total, squares = sums if x.size else [0 * vector for vector in sums]
     mean = total / count
     return count, mean, squares / count - mean * mean

@@ -12,7 +12,7 @@ from .gradients import Steps, by, gradient_of, op_gradient
 from .inference import canonical_axis, like_forward, misfit, need_floats
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, each_of, in_single, operator, register_gradient
 from .shaping import with_zeros
-from .sums import summed
+from .sums import averaged, summed
 
 ARGS: dict[str, Any] = {"axes": (), "keepdims": 1}
 
@@ -93,8 +93,7 @@ def reduce_sum_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
 @in_single
 def reduce_mean(op: Operator, x: Array) -> Array:
     """Mean over `axes`; 0 where there is nothing to average. x: any shape."""
-    total = summed(x, reduced_axes(op, x.shape), keepdims=along(op))
-    return total / count(x, total)
+    return averaged(x, reduced_axes(op, x.shape), keepdims=along(op))
 
 
 @gradient_of(
@@ -224,10 +223,9 @@ def reduce_l2_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 def moments(op: Operator, x: Array) -> tuple[Array, Array]:
     """Mean and variance (of the n elements, not n - 1) over `axes`. x: any shape."""
     axes = reduced_axes(op, x.shape)
-    total = summed(x, axes, keepdims=True)
-    mean = total / count(x, total)
+    mean = averaged(x, axes, keepdims=True)
     off = x - mean
-    variance = summed(off * off, axes, keepdims=along(op)) / count(x, total)
+    variance = averaged(off * off, axes, keepdims=along(op))
     return mean.reshape(variance.shape), variance
 
 

@@ -31,4 +31,6 @@ def averaged(x: Array, axis: int | tuple[int, ...] | None = None, keepdims: bool
 
 def size_along(x: Array, axis: int | tuple[int, ...] | None = None) -> int:
     """How many elements of x a sum along `axis` takes together."""
-    return prod(x.shape[at] for at in (range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis))
+    if axis is None:
+        return int(x.size)
+    return prod([x.shape[at] for at in ((axis,) if isinstance(axis, int) else axis)])
