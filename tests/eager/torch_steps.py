@@ -115,6 +115,26 @@ def statistics(x: Any) -> tuple[Any, Any]:
     return floats(x.shape[1], seed=6), floats(x.shape[1], seed=7) ** 2
 
 
+def except_channels(x: Any) -> list[int]:
+    """The dimensions of x but that of its channels."""
+    return [at for at in range(x.ndim) if at != 1]
+
+
+def per_channel(x: Any, numbers: Any) -> Any:
+    """A number for each channel of x, shaped to broadcast with it."""
+    return tensor(numbers).reshape([-1 if at == 1 else 1 for at in range(x.ndim)])
+
+
+def batch_norm(x: Any, variance: Any, mean: Any) -> Any:
+    """Batch normalization by its formula.
+
+    The gradient of `torch.nn.functional.batch_norm` of 2.13 is wrong on a CPU where the strides of an array and of its
+    gradient differ though both are contiguous, as with one example of a width of 1.
+    """
+    scale, offset = (per_channel(x, numbers) for numbers in affine(x, 1))
+    return (x - mean) / torch.sqrt(variance + 0.1) * scale + offset
+
+
 POINTWISE = [
     *[Step(name, getattr(F, name), getattr(torch, name)) for name in ("tanh", "sin", "cos", "sigmoid", "erf", "neg")],
     *[Step(name, getattr(F, name), getattr(torch, name)) for name in ("relu", "abs", "square")],
@@ -241,16 +261,14 @@ ROWS = [
     Step(
         "batch_normalization",
         lambda x: F.batch_normalization(x, *affine(x, 1), 0.1),
-        lambda x: T.batch_norm(x, None, None, *map(tensor, affine(x, 1)), True, 0.1, 0.1),
+        lambda x: batch_norm(x, *torch.var_mean(x, except_channels(x), correction=0, keepdim=True)),
         1,
         lambda x: len(x) > 1 and x[0] > 1,
     ),
     Step(
         "fixed_batch_normalization",
         lambda x: F.fixed_batch_normalization(x, *affine(x, 1), affine(x, 1)[0], affine(x, 1)[1] ** 2, 0.1),
-        lambda x: T.batch_norm(
-            x, tensor(affine(x, 1)[0]), tensor(affine(x, 1)[1] ** 2), *map(tensor, affine(x, 1)), eps=0.1
-        ),
+        lambda x: batch_norm(x, per_channel(x, affine(x, 1)[1] ** 2), per_channel(x, affine(x, 1)[0])),
         1,
         ndim(2),
     ),
