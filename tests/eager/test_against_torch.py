@@ -135,7 +135,7 @@ def check(program: Any) -> None:
         assert_second_order(first, expected, our_leaves, their_leaves)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=120, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 @given(programs)
 def test_values_and_gradients_of_first_and_second_order(program: Any) -> None:
     check(program)

@@ -19,7 +19,7 @@ from tests.gradient.programs.reference import Reference
 from tests.gradient.programs.tree import Program
 from tests.gradient.programs.verdict import is_within_reach, judged, starts
 
-EXAMPLES = 500
+EXAMPLES = 400
 
 
 def test_gradients_are_those_of_autograd() -> None:
@@ -37,7 +37,7 @@ def test_gradients_are_those_of_autograd() -> None:
     assert_rich(census, EXAMPLES)
 
 
-@settings(max_examples=100, derandomize=True, deadline=None, database=None)
+@settings(max_examples=60, derandomize=True, deadline=None, database=None)
 @given(programs())
 def test_a_pass_that_is_told_makes_the_same_operators_and_leaves_every_net_that_it_enters(program: Program) -> None:
     lowered = Lowered(program)

@@ -25,7 +25,7 @@ from tests.gradient.reference.run import CONSTANT, FIRST_OUTPUT_ONLY
 from tests.gradient.truth import Truth
 from tests.handwritten import dense, ran
 
-EXAMPLES = 150
+EXAMPLES = 90
 COMPARED = "compared"
 LEAST = {COMPARED: 0.2, "Do": 0.2, "If": 0.04, "Else": 0.1, "While": 0.08, "Not": 0.06, "Never": 0.06, "again": 0.02}
 """What there is in a set of nets, with the share of them that must have it: far below what is drawn."""

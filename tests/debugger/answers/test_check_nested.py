@@ -97,7 +97,7 @@ def test_a_block_that_casts_is_compared_in_double_precision() -> None:
 
 
 def test_no_gradient_of_random_blocks_differs() -> None:
-    for case, session in random_blocks(60, fresh_seed()):
+    for case, session in random_blocks(40, fresh_seed()):
         with suppress(CursorError):  # it stopped before the first gradient
             view = session.check("all")
             assert view.verdict != "differs", (case, view)

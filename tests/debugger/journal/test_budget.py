@@ -32,7 +32,7 @@ from tests.debugger.loops import fed, gated, recurrent
 ROOT = Path(__file__).resolve().parents[3]
 budgets = st.sampled_from([0, 8, 64, 200, 1000, 5000, "1 MB"])
 often = settings(
-    max_examples=20, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+    max_examples=12, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
 )
 
 

@@ -210,7 +210,7 @@ def test_a_part_says_whether_functions_had_run_when_they_were_called(both: tuple
 def test_the_nested_nets_of_all_events_are_there_however_few_operators_are() -> None:
     session = branches()
     parts = Parts(session._recording, EVENTS, operators=1)
-    for position in range(0, len(session), EVENTS // 2):
+    for position in range(0, len(session), EVENTS):
         part = parts.around(position)
         assert {event.subnet for event in part.events} - {None} <= {net.id for net in part.subnets}
         assert encode(part)

@@ -13,7 +13,7 @@ from tests.eager.test_against_torch import programs, run
 
 
 @pytest.mark.parametrize("schedule", ["rank", "tape"])
-@settings(max_examples=150, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 @given(programs)
 def test_a_recording_has_the_gradients_of_backward_and_changes_none(schedule: str, program: Any) -> None:
     leaves, _, values, _ = run(program)
