@@ -335,10 +335,10 @@ class _Notebook(Cells):
             if self.is_live
             else "runs one operator"
         )
+        holds = " The last cell holds every gradient against the recorded one." * self._ends_in_gradients()
         yield (
             f"Each cell below {does}, first those of the net, then those of its backward pass; the text "
-            "above it tells why the operator is there. `x@1` is the second value of the blob `x`. The last cell holds "
-            "every gradient against the recorded one."
+            f"above it tells why the operator is there. `x@1` is the second value of the blob `x`.{holds}"
         )
         yield f"Made by gradviz {__version__}."
 
@@ -352,8 +352,7 @@ class _Notebook(Cells):
         yield "ws = gradviz.Workspace()"
 
     def _end(self) -> Iterator[Cell]:
-        last = self._trace.events[-1]
-        if last.kind == "Failed":
+        if not self._ends_in_gradients():
             yield text_cell("## Where it ends", self._trace.narration(len(self._trace.events)))
             return
         yield text_cell("## The gradients", "They are those of the recording, up to the rounding of another machine.")
@@ -362,6 +361,10 @@ class _Notebook(Cells):
             f"\n    {quoted(name)}: {self._code_of(f'gradient/{name}', version)}," for name, version in gradients
         )
         yield code_cell(f"gradients = {{{listed}\n}}", *["ws = live.workspace"] * self.is_live, CHECK)
+
+    def _ends_in_gradients(self) -> bool:
+        """Whether there are some to compare: the pass came to its end, or stands still on its way."""
+        return self._trace.events[-1].kind != "Failed" and bool(self._gradients())
 
     def fed(self) -> dict[str, str]:
         """The same, and given gradients."""

@@ -319,6 +319,20 @@ def test_a_recording_that_failed_is_told_up_to_there(tmp_path: Path, monkeypatch
     assert "on purpose" in last
 
 
+def test_what_stands_before_its_first_gradient_compares_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    net = gradviz.Net("standing")
+    net.Tanh("x", "a")
+    ws = gradviz.Workspace()
+    ws.feed("x", np.ones((2, 3)))
+    live = gradviz.live(net, ["a"], workspace=ws)
+    live.step()
+    live.session.to_notebook(tmp_path / "standing.ipynb")
+    assert "a" in run(tmp_path / "standing.ipynb", monkeypatch)["live"].workspace
+    cells = nbformat.read(tmp_path / "standing.ipynb", as_version=4).cells
+    assert "against the recorded one" not in cells[0].source
+    assert cells[-1].source.startswith("## Where it ends")
+
+
 def test_odd_names_of_files_and_variables_stay_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     net = gradviz.Net('odd "net" \\ <b>')
     net.Tanh("x", "y")

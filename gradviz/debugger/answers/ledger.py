@@ -15,7 +15,7 @@ from ..statistics import norm_of
 from ..steering import CursorError
 from ..telling import arrival, key_of, ledger_of, loop_ledger, path_to_y, placed, producer, sum_of, sums_of_loops
 from .flow import Parts, array_of, gradient_of, meant
-from .forms import Answer, Block, Grid, absent, digits, first_of, percent, way
+from .forms import Answer, Block, Grid, Paragraph, absent, digits, first_of, percent, way
 from .net_view import NetView
 from .recorded import Recorded
 
@@ -34,12 +34,14 @@ class LedgerView(Answer, frozen=True):
         ledger: the numbers, as in the trace document.
         is_left_out: whether numbers that are not there were computed, and left out of the file that was read.
         is_whole: whether no more contributions come.
+        reason: why nothing was run, which would have computed them; else empty.
     """
 
     answer = "ledger"
     ledger: Ledger
     is_left_out: bool = False
     is_whole: bool = True
+    reason: str = ""
 
     def blocks(self) -> Iterator[Block]:
         ledger, unknown = self.ledger, LEFT_OUT if self.is_left_out else absent(None)
@@ -52,6 +54,8 @@ class LedgerView(Answer, frozen=True):
             rows,
             f"{ledger.total}: norm {digits(ledger.norm, unknown)}, cancellation {cancellation}",
         )
+        if self.reason:
+            yield Paragraph(f"Nothing was run: {self.reason}")
 
 
 class MergeView(Answer, frozen=True):
@@ -159,7 +163,7 @@ def answer(here: NetView, blob: str) -> LedgerView:
     entry = _nearest(views, entries(here.recorded, about), about)
     if entry is None:
         return _of_one(here, word)
-    return LedgerView(entry.ledger(), is_whole=_is_whole(here, entry))
+    return LedgerView(entry.ledger(), is_whole=_is_whole(here, entry), reason=_reason(here))
 
 
 def _is_whole(here: NetView, one: Entry) -> bool:
@@ -239,7 +243,13 @@ def _of_one(here: NetView, word: str) -> LedgerView:
     )
     # A file has the statistics of the rows of a sparse gradient, and not that of the whole.
     is_left_out = view.recorded.is_saved and length is None and view.value(one.parts[-1]) is not None
-    return LedgerView(lone, is_left_out, view.is_final(blob))
+    return LedgerView(lone, is_left_out, view.is_final(blob), _reason(view))
+
+
+def _reason(view: NetView) -> str:
+    """Why nothing was run; empty: something was."""
+    obstacle = view.recorded.recording.obstacle
+    return "" if obstacle is None else obstacle.message
 
 
 def _is_of(view: NetView, gradient: Writing) -> Writing | None:

@@ -120,3 +120,13 @@ def test_a_gradient_that_came_alone_with_a_NaN_in_it_has_no_infinite_norm(tmp_pa
     for one in (session, load(tmp_path / "it.json")):
         ledger = one.ledger("x").ledger
         assert [ledger.norm, ledger.contributions[0].norm, ledger.cancellation] == ["nan", "nan", None]
+
+
+def test_where_nothing_was_run_the_reason_stands_below_the_numbers_that_are_missing(tmp_path: Path) -> None:
+    net = Net()
+    net.FC(["x", "w", "b"], "y")
+    session = recorded(net, ["y"], x=np.ones((4, 3)), w=np.ones((2, 5)), b=np.ones(2))
+    session.save(tmp_path / "refused.gradviz.json")
+    for one in (session, load(tmp_path / "refused.gradviz.json")):
+        assert "Nothing was run: Operator #0 y = FC(x, w, b)" in str(one.ledger("w"))
+        assert "Nothing was run, so the shortest paths are shown." in str(one.paths("w"))
