@@ -18,6 +18,7 @@ from tests.browser.programs import (
     relu_in_place,
     shrunken,
     skip_connection,
+    used_four_times,
     written_into,
 )  # fmt: skip
 from tests.browser.view import GEOMETRY, View, ask, seen
@@ -26,6 +27,12 @@ WIDTHS = """graph => [...graph.querySelectorAll(".edge.backward[data-normed]:not
   .map((edge) => [parseFloat(edge.querySelector(".gv-edge-norm").textContent), edge.querySelector("path")])
   .map(([norm, path]) => [norm, parseFloat(getComputedStyle(path).strokeWidth)])"""
 """Of each edge that says it the norm, and how thick it is."""
+
+
+FONTS = """graph => [...graph.querySelectorAll(".gv-edge-norm")]
+  .map(norm => [norm, norm.previousElementSibling].map(one => getComputedStyle(one))
+    .map(({ fontFamily, fontSize }) => `${fontSize} ${fontFamily}`))"""
+"""Of each norm its font, and that of the name above it."""
 
 
 COVERED = (
@@ -117,6 +124,15 @@ def test_an_edge_says_the_norm_of_its_gradient_and_is_as_thick_as_it_is_large(ho
 
 
 @on_a_page
+@pytest.mark.parametrize("build", [skip_connection, used_four_times])
+def test_a_norm_has_the_font_of_the_name_above_it(host: Host, build: Build) -> None:
+    view = at_the_end(host, build)
+    fonts = ask(view.graph, FONTS)
+    assert fonts
+    assert all(norm == name for norm, name in fonts)
+
+
+@on_a_page
 def test_a_norm_comes_when_it_is_computed_and_goes_with_its_switch(host: Host) -> None:
     view = host.show(skip_connection)
     view.press("End")
@@ -194,6 +210,15 @@ def test_leaves_stand_at_their_operators_with_the_norms_of_their_gradients(host:
     expect(view.graph.locator("[data-selected]")).to_contain_text("FCGradient")
     view.press("t")
     expect(leaves).to_have_count(0)
+
+
+@on_a_page
+def test_a_leaf_that_is_to_come_is_as_readable_as_its_operator(host: Host) -> None:
+    view = host.show(skip_connection)
+    leaf, node = view.graph.locator(".gv-leaf[data-future]").first, view.graph.locator(".node.future").first
+    assert ask(leaf, "leaf => getComputedStyle(leaf).opacity") == "1"
+    colour = "text => getComputedStyle(text).fill"
+    assert ask(leaf.locator("text").first, colour) == ask(node.locator("text").first, colour)
 
 
 @on_a_page

@@ -4,7 +4,6 @@ import { gradientAt, normOf } from "../../model/filters/code";
 import { endOf, memoized, memoizedByText, subnetOf } from "../../model/recording/lookup";
 import { isIndices } from "../../model/recording/values";
 import type { Scalar, Trace } from "../../model/schema";
-import { svgElement } from "../elements/dom";
 import { DIGITS, quantity } from "../elements/numbers";
 import { classValue } from "./drawing/levels";
 import { pathOf, type Drawing, type Point } from "./drawing/svg";
@@ -79,10 +78,12 @@ function scaleOf(all: Scalar[]): (norm: Scalar) => number {
 function line(edge: Element): SVGElement | undefined {
   const last = [...edge.querySelectorAll("text")].at(-1);
   if (!last) return undefined;
-  const at = { x: last.getAttribute("x") ?? 0, y: Number(last.getAttribute("y")) + LINE };
-  const text = svgElement("text", { class: "gv-edge-norm", ...at, "text-anchor": last.getAttribute("text-anchor") ?? "start" });
+  const [x, y] = [Number(last.getAttribute("x")), Number(last.getAttribute("y")) + LINE];
+  const text = last.cloneNode() as SVGElement; // of its font: a drawing can have that at each text
+  text.setAttribute("class", "gv-edge-norm");
+  text.setAttribute("y", String(y));
   last.after(text);
-  edge.toggleAttribute("data-level", isCrossed(pointsOf(pathOf(edge)), Number(at.x), at.y));
+  edge.toggleAttribute("data-level", isCrossed(pointsOf(pathOf(edge)), x, y));
   return text;
 }
 
