@@ -29,6 +29,19 @@ WIDTHS = """graph => [...graph.querySelectorAll(".edge.backward[data-normed]:not
 """Of each edge that says it the norm, and how thick it is."""
 
 
+BEYOND = """graph => {
+  const leaves = [...graph.querySelectorAll(".gv-leaf")].flatMap(leaf => {
+    const box = leaf.querySelector("rect").getBBox();
+    return [...leaf.querySelectorAll("text")]
+      .filter(text => text.getBBox().x < box.x || text.getBBox().x + text.getBBox().width > box.x + box.width);
+  });
+  const norms = [...graph.querySelectorAll(".gv-edge-norm")]
+    .filter(norm => Math.abs(norm.getBBox().x - norm.previousElementSibling.getBBox().x) > 2);
+  return [...leaves, ...norms].map(text => text.textContent);
+}"""
+"""The numbers that reach beyond the outlines of their leaves, or do not begin where the name above them does."""
+
+
 FONTS = """graph => [...graph.querySelectorAll(".gv-edge-norm")]
   .map(norm => [norm, norm.previousElementSibling].map(one => getComputedStyle(one))
     .map(({ fontFamily, fontSize }) => `${fontSize} ${fontFamily}`))"""
@@ -64,6 +77,18 @@ CAPITALS = """words => {
   return top + 0.2 * height;
 }"""
 """Where the capitals of a title begin: above them its font has room for accents."""
+
+
+def vanishing() -> Built:
+    """A gradient and a value so small that they are written with powers of ten."""
+    net = gradviz.Net("vanishing")
+    net.Mul(["x", "w"], "h")
+    net.Scale("h", "g", scale=1e-6)
+    net.Scale("g", "y", scale=-0.123)
+    ws = gradviz.Workspace()
+    ws.feed("x", 1.25)
+    ws.feed("w", 2.0)
+    return net, ["y"], ws
 
 
 def computed_twice() -> Built:
@@ -121,6 +146,14 @@ def test_an_edge_says_the_norm_of_its_gradient_and_is_as_thick_as_it_is_large(ho
     assert widths == tuple(sorted(widths))
     assert 2 * widths[0] < widths[-1]
     assert norms[-1] / norms[0] > 10
+
+
+@on_a_page
+def test_numbers_with_powers_of_ten_stay_in_their_leaves_and_beside_their_edges(host: Host) -> None:
+    view = at_the_end(host, vanishing)
+    numbers = " ".join(view.graph.locator(".gv-leaf text, .gv-edge-norm").all_text_contents())
+    assert "1.54·10⁻⁷" in numbers
+    assert ask(view.graph, BEYOND) == []
 
 
 @on_a_page
