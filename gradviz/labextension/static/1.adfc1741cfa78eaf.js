@@ -2508,8 +2508,29 @@
   .gv-mark,
   .gv-playhead,
   .gv-heat i,
+  .gv-scale i,
+  .gv-bars :is(i, b, .gv-zero),
+  .gv-light i,
+  .gv-span,
+  .gv-whole b,
+  .gv-norm > i,
   .gv-share-bar > span {
     forced-color-adjust: none;
+  }
+  .gradviz.gradviz.gradviz button:is([aria-pressed=true]:not(.gv-stop), [aria-selected=true]) {
+    background: Highlight;
+    color: HighlightText;
+    forced-color-adjust: none;
+  }
+  .gradviz.gradviz.gradviz button[aria-pressed=true] * {
+    color: inherit;
+  }
+  .gradviz [aria-current=step] {
+    outline: 2px solid Highlight;
+    outline-offset: -2px;
+  }
+  .gradviz :is(.gv-tabs button, .gv-line, .gv-code-line) {
+    border-color: Canvas;
   }
 }
 
