@@ -37,7 +37,7 @@ FRAME_STEP = 12.0
 CORNER_ROOM = 10.0
 """Before a track: edges turn there."""
 
-HEADING = 42.0
+HEADING = 45.0
 """Above the first row, with room for a leaf between the two."""
 
 NODE_SEPARATION = 24.0

@@ -32,6 +32,9 @@ DETAIL_PADDING = 8.0
 
 NOT_YET = ", not made yet"
 
+BAR_ROOM = 10.0
+"""Beside a title in the middle, for the bar of an operator of the backward lane."""
+
 FOLD_ROOM = 28.0
 """For the mark of an operator that can open, and as much on the other side."""
 
@@ -349,6 +352,8 @@ def node_size(node: Node, theme: Theme) -> tuple[float, float]:
     )
     if node.fold:
         width += FOLD_ROOM
+    elif has_bar(node):
+        width += BAR_ROOM
     return max(theme.node_width, 2.0 * ceil(width / 2)), theme.node_height
 
 

@@ -10,6 +10,7 @@ import gradviz
 from gradviz.debugger.document import Trace
 from gradviz.drawing import LIGHT
 from gradviz.drawing.assembly import view
+from gradviz.drawing.labels import HEADINGS
 from gradviz.drawing.lanes import lanes
 from gradviz.drawing.nesting import Nesting
 from gradviz.drawing.theme import Clock, label
@@ -39,6 +40,14 @@ def squared() -> gradviz.Net:
     return net
 
 
+def squared_at_once() -> gradviz.Net:
+    """The same, right below the headings of the lanes."""
+    net = gradviz.Net("squared at once")
+    net.Sqr("x", "s")
+    net.Mul(["s", "z"], "y")
+    return net
+
+
 def looked_up() -> gradviz.Net:
     """A sparse gradient is made dense to be added to another, which comes from the operator above it."""
     net = gradviz.Net("looked up")
@@ -55,7 +64,7 @@ def document(build: Callable[[], gradviz.Net]) -> Trace:
     return gradviz.debug(build(), ["y"], workspace=ws).trace()
 
 
-@pytest.mark.parametrize("build", [read_five_times, squared, looked_up])
+@pytest.mark.parametrize("build", [read_five_times, squared, squared_at_once, looked_up])
 def test_names_and_norms_lie_over_nothing(build: Callable[[], gradviz.Net]) -> None:
     drawn = view(Nesting(document(build)))
     found = groups(lanes(drawn, State(), LIGHT, {}, Clock()))
@@ -75,6 +84,7 @@ def test_names_and_norms_lie_over_nothing(build: Callable[[], gradviz.Net]) -> N
     assert names
     for name, area in names.items():
         assert not any(overlap(area, other) for other in (*nodes, *marks)), name
+        assert area[1] >= HEADINGS, name
     for (name, area), (other, beside) in combinations(names.items(), 2):
         assert not overlap(area, beside), (name, other)
 

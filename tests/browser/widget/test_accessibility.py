@@ -11,6 +11,7 @@ from tests.browser.axe import in_both_themes, violations
 from tests.browser.conftest import fresh_page
 from tests.browser.hosts import Host, everywhere, on_a_page, recorded
 from tests.browser.programs import Build, relu_in_place, skip_connection, written_into
+from tests.browser.view import ask
 from tests.drawing.nested import loop
 
 ANSWERS: list[tuple[str, str, str | re.Pattern[str]]] = [
@@ -92,3 +93,19 @@ def test_the_page_has_its_landmarks_title_and_one_heading(page: Page) -> None:
     expect(page.get_by_role("main").get_by_role("region", name="gradviz debugger: skip connection")).to_be_visible()
     expect(page.get_by_role("contentinfo")).to_contain_text("Made by gradviz")
     expect(page.get_by_role("heading", level=1)).to_have_count(1)
+
+
+@on_a_page
+def test_where_the_system_chooses_the_colours_it_shows_what_is_on_and_what_is_current(host: Host) -> None:
+    host.page.emulate_media(forced_colors="active")
+    view = host.show(skip_connection)
+    view.run_to("Accumulated")
+    background = "one => getComputedStyle(one).backgroundColor"
+    tabs = view.inspector.get_by_role("tab")
+    assert ask(tabs.and_(host.page.locator("[aria-selected=true]")), background) != ask(tabs.nth(0), background)
+    assert ask(view.button("Graph"), background) != ask(view.button("Table"), background)
+    outline = "one => getComputedStyle(one).outlineStyle"
+    lines = view.root.locator(".gv-code-line")
+    assert ask(lines.and_(host.page.locator("[aria-current=step]")), outline) == "solid"
+    assert ask(lines.first, outline) == "none"
+    host.page.emulate_media(forced_colors="none")

@@ -9,7 +9,7 @@ from gradviz.drawing.nesting import Nesting
 from tests.browser.axe import in_both_themes, violations
 from tests.browser.hosts import Host, JupyterHost, on_a_page, recorded, with_kernels
 from tests.browser.programs import in_place, large, large_loop, skip_connection
-from tests.browser.view import View, box
+from tests.browser.view import View, ask, box
 
 OPENED = """async mark => {
   const started = performance.now();
@@ -17,6 +17,12 @@ OPENED = """async mark => {
   document.querySelector(".gv-graph svg").getBoundingClientRect();
   return performance.now() - started;
 }"""
+
+
+CUT = """graph => [...graph.querySelectorAll("[role=cell]")]
+  .filter(one => one.textContent === "not yet" && one.scrollWidth > one.clientWidth)
+  .map(one => one.parentElement.textContent)"""
+"""The rows in which "not yet" is cut off."""
 
 
 def node(view: View, line: str) -> Locator:
@@ -192,6 +198,30 @@ def test_the_table_has_every_operator_and_says_what_is_not_computed_yet(host: Ho
     expect(table.locator(".gv-selected")).to_contain_text("#5")
     view.press("g")
     expect(table).to_be_hidden()
+
+
+@on_a_page
+def test_the_table_marks_the_operator_of_the_event_and_keeps_it_in_sight(host: Host) -> None:
+    view = host.show(large)
+    view.press("g")
+    current = view.graph.get_by_role("table", name="Operators").locator(".gv-current")
+    expect(current).to_have_count(0)
+    for at, name in (1, "#0"), (90, "#89"):
+        view.step_to(at)
+        expect(current).to_have_count(1)
+        expect(current).to_contain_text(name)
+        expect(current).to_be_in_viewport(ratio=1)
+    view.press("Home")
+    expect(current).to_have_count(0)
+
+
+@on_a_page
+def test_no_cell_of_a_narrow_table_cuts_off_that_something_is_not_yet(host: Host) -> None:
+    host.set_width(1280)
+    view = host.show(large)
+    view.press("g")
+    expect(view.graph.get_by_role("cell", name="not yet", exact=True).first).to_be_visible()
+    assert ask(view.graph, CUT) == []
 
 
 def test_the_table_has_the_gradient_of_each_version_of_any_output_and_in_nested_nets(host: Host) -> None:

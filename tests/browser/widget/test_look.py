@@ -5,12 +5,13 @@ from itertools import chain, product
 
 import numpy as np
 import pytest
+import torch
 from playwright.sync_api import Locator, expect
 
 import gradviz
 from tests.browser.hosts import Host, everywhere, on_a_page, recorded
 from tests.browser.programs import large, skip_connection
-from tests.browser.view import BOXES, View, box
+from tests.browser.view import BOXES, View, ask, box
 from tests.drawing.nested import Built, workspace
 
 END = len(recorded(skip_connection))
@@ -34,6 +35,13 @@ UNCOVERED = """one => {
   return found !== null && found.closest(".gv-window") !== null;
 }"""
 """Whether the graph, and nothing else, is where an element of it is."""
+
+OVER_ITS_BAR = """graph => [...graph.querySelectorAll(".node:has(> .bar)")].flatMap(node => {
+  const bar = node.querySelector(".bar").getBoundingClientRect();
+  return [...node.querySelectorAll(":scope > text")]
+    .filter(text => text.getBoundingClientRect().left < bar.right).map(text => text.textContent);
+})"""
+"""The words of operators of the backward lane that begin on their bars."""
 
 PANES = ("Program", "Graph", "Inspector")
 
@@ -187,6 +195,21 @@ def test_one_row_of_tabs_is_in_sight_with_the_open_one_and_a_button_counts_the_o
     more.click()
     assert box(row)[3] > row_box[3], "all rows are in sight"
     expect(more).to_have_text("fewer")
+
+
+def two_linear_layers() -> torch.Tensor:
+    """Operators of PyTorch with wide letters."""
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Tanh(), torch.nn.Linear(2, 1))
+    return torch.baddbmm(model(torch.ones(4, 3))[None], torch.ones(1, 4, 1), torch.ones(1, 1, 1)).sum()
+
+
+@on_a_page
+def test_no_title_lies_over_the_bar_of_its_operator(host: Host) -> None:
+    view = host.show(two_linear_layers)
+    view.press("End")
+    expect(view.graph.locator(".node", has_text="AddmmBackward0")).to_have_count(2)
+    assert ask(view.graph, OVER_ITS_BAR) == []
 
 
 def long_names() -> Built:

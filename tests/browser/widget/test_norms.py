@@ -18,6 +18,7 @@ from tests.browser.programs import (
     relu_in_place,
     shrunken,
     skip_connection,
+    used_four_times,
     written_into,
 )  # fmt: skip
 from tests.browser.view import GEOMETRY, View, ask, seen
@@ -26,6 +27,25 @@ WIDTHS = """graph => [...graph.querySelectorAll(".edge.backward[data-normed]:not
   .map((edge) => [parseFloat(edge.querySelector(".gv-edge-norm").textContent), edge.querySelector("path")])
   .map(([norm, path]) => [norm, parseFloat(getComputedStyle(path).strokeWidth)])"""
 """Of each edge that says it the norm, and how thick it is."""
+
+
+BEYOND = """graph => {
+  const leaves = [...graph.querySelectorAll(".gv-leaf")].flatMap(leaf => {
+    const box = leaf.querySelector("rect").getBBox();
+    return [...leaf.querySelectorAll("text")]
+      .filter(text => text.getBBox().x < box.x || text.getBBox().x + text.getBBox().width > box.x + box.width);
+  });
+  const norms = [...graph.querySelectorAll(".gv-edge-norm")]
+    .filter(norm => Math.abs(norm.getBBox().x - norm.previousElementSibling.getBBox().x) > 2);
+  return [...leaves, ...norms].map(text => text.textContent);
+}"""
+"""The numbers that reach beyond the outlines of their leaves, or do not begin where the name above them does."""
+
+
+FONTS = """graph => [...graph.querySelectorAll(".gv-edge-norm")]
+  .map(norm => [norm, norm.previousElementSibling].map(one => getComputedStyle(one))
+    .map(({ fontFamily, fontSize }) => `${fontSize} ${fontFamily}`))"""
+"""Of each norm its font, and that of the name above it."""
 
 
 COVERED = (
@@ -57,6 +77,18 @@ CAPITALS = """words => {
   return top + 0.2 * height;
 }"""
 """Where the capitals of a title begin: above them its font has room for accents."""
+
+
+def vanishing() -> Built:
+    """A gradient and a value so small that they are written with powers of ten."""
+    net = gradviz.Net("vanishing")
+    net.Mul(["x", "w"], "h")
+    net.Scale("h", "g", scale=1e-6)
+    net.Scale("g", "y", scale=-0.123)
+    ws = gradviz.Workspace()
+    ws.feed("x", 1.25)
+    ws.feed("w", 2.0)
+    return net, ["y"], ws
 
 
 def computed_twice() -> Built:
@@ -114,6 +146,23 @@ def test_an_edge_says_the_norm_of_its_gradient_and_is_as_thick_as_it_is_large(ho
     assert widths == tuple(sorted(widths))
     assert 2 * widths[0] < widths[-1]
     assert norms[-1] / norms[0] > 10
+
+
+@on_a_page
+def test_numbers_with_powers_of_ten_stay_in_their_leaves_and_beside_their_edges(host: Host) -> None:
+    view = at_the_end(host, vanishing)
+    numbers = " ".join(view.graph.locator(".gv-leaf text, .gv-edge-norm").all_text_contents())
+    assert "1.54·10⁻⁷" in numbers
+    assert ask(view.graph, BEYOND) == []
+
+
+@on_a_page
+@pytest.mark.parametrize("build", [skip_connection, used_four_times])
+def test_a_norm_has_the_font_of_the_name_above_it(host: Host, build: Build) -> None:
+    view = at_the_end(host, build)
+    fonts = ask(view.graph, FONTS)
+    assert fonts
+    assert all(norm == name for norm, name in fonts)
 
 
 @on_a_page
@@ -194,6 +243,15 @@ def test_leaves_stand_at_their_operators_with_the_norms_of_their_gradients(host:
     expect(view.graph.locator("[data-selected]")).to_contain_text("FCGradient")
     view.press("t")
     expect(leaves).to_have_count(0)
+
+
+@on_a_page
+def test_a_leaf_that_is_to_come_is_as_readable_as_its_operator(host: Host) -> None:
+    view = host.show(skip_connection)
+    leaf, node = view.graph.locator(".gv-leaf[data-future]").first, view.graph.locator(".node.future").first
+    assert ask(leaf, "leaf => getComputedStyle(leaf).opacity") == "1"
+    colour = "text => getComputedStyle(text).fill"
+    assert ask(leaf.locator("text").first, colour) == ask(node.locator("text").first, colour)
 
 
 @on_a_page

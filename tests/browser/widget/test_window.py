@@ -7,10 +7,13 @@ from playwright.sync_api import expect
 
 from tests.browser.hosts import TWO_FRAMES, Host, on_a_page, recorded
 from tests.browser.programs import Build, deep, gated, neuron, skip_connection, wide_apart
-from tests.browser.view import box, seen
+from tests.browser.view import ask, box, seen
 
 READABLE, FAR = 11, 16
 """Pixels of the smallest text at rest."""
+
+SIZE = "one => parseFloat(getComputedStyle(one).fontSize) * one.currentCSSZoom"
+"""Pixels of an element's text on the screen."""
 
 SCREENS = {(1280, 720): 540, (1440, 900): 675, (1920, 1080): 760}
 """How high the widget is at most where a notebook shows it."""
@@ -81,6 +84,20 @@ def test_p_and_its_button_show_text_as_large_as_a_projector_needs_it(host: Host)
     assert seen(view)["smallest"] >= FAR - 0.01
     view.button("Projector").click()
     assert READABLE <= seen(view)["smallest"] < FAR
+
+
+@on_a_page
+def test_a_projector_shows_what_is_said_of_a_step_large_and_the_graph_wide(host: Host) -> None:
+    view = host.show(gated)
+    view.step_to(12)
+    (_, _, wide, _) = box(view.graph)
+    assert ask(view.narration, SIZE) < FAR
+    view.press("p")
+    assert ask(view.narration, SIZE) >= FAR
+    assert ask(view.root.get_by_role("group", name="Formula"), SIZE) >= FAR
+    assert box(view.graph)[2] > 1.15 * wide
+    view.press("p")
+    assert box(view.graph)[2] == wide
 
 
 def test_a_click_into_the_overview_shows_what_is_there(host: Host) -> None:

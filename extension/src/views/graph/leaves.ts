@@ -4,6 +4,7 @@
 import { endsOf, looseWires } from "../../lesson/wires";
 import { gradientAt, normOf } from "../../model/filters/code";
 import { shortName } from "../../formula/steps";
+import { endOf } from "../../model/recording/lookup";
 import { blobOf, valueAt } from "../../model/recording/values";
 import type { Line, Trace } from "../../model/schema";
 import { svgElement } from "../elements/dom";
@@ -19,8 +20,6 @@ const MOST = 400;
 const APART = 3;
 /** Characters of a name. */
 const LONGEST = 12;
-/** Characters that a number takes. */
-const NUMBER = 8;
 const PADDING = 5;
 /** Between leaves in a line. */
 const GAP = 10;
@@ -29,11 +28,11 @@ const ARROW = 6;
 /** Of the line in the middle of an operator, along which others flow. */
 const CLEAR = 8;
 
-/** Leaves of one line that stand together, each with the blob whose number it shows. */
+/** Leaves of one line that stand together, each with the blob whose number it shows, and the characters that it can take. */
 interface Leaves {
   line: Line;
   kind: "input" | "output" | "gradient";
-  rows: { name: string; blob: string }[];
+  rows: { name: string; blob: string; length: number }[];
 }
 
 /** Draws the leaves of the outermost net into a drawing; `show` gives them the numbers of a position. */
@@ -90,6 +89,10 @@ function leavesOf(trace: Trace): Leaves[] {
   const inputs = new Set(wires.flatMap(({ blob, from }) => (from === null ? [blob] : [])));
   const ends = endsOf(trace);
   const own = (name: string): string => shortened(shortName(trace, name));
+  const together = (line: Line, kind: Leaves["kind"], all: { name: string; blob: string }[]): Leaves => {
+    const rows = all.length <= APART ? all : [...all.slice(0, APART - 1), { name: `and ${all.length - APART + 1} more`, blob: "" }];
+    return { line, kind, rows: rows.map((row) => ({ ...row, length: row.name.length + numberAt(trace, kind, row.blob, endOf(trace)).length })) };
+  };
   const leaves: Leaves[] = trace.forward.flatMap((line) => [
     together(line, "input", wires.filter(({ to }) => to.includes(line.id)).map(({ blob }) => ({ name: own(blob), blob }))),
     together(line, "output", wires.filter(({ blob, from }) => from === line.id && ends.has(blob)).map(({ blob }) => ({ name: own(blob), blob }))),
@@ -103,11 +106,6 @@ function leavesOf(trace: Trace): Leaves[] {
   return leaves.filter(({ rows }) => rows.length > 0);
 }
 
-function together(line: Line, kind: Leaves["kind"], rows: Leaves["rows"]): Leaves {
-  if (rows.length <= APART) return { line, kind, rows };
-  return { line, kind, rows: [...rows.slice(0, APART - 1), { name: `and ${rows.length - APART + 1} more`, blob: "" }] };
-}
-
 const shortened = (name: string): string => (name.length > LONGEST ? `…${name.slice(1 - LONGEST)}` : name);
 
 /** Where leaves stand: in columns one below the other, or in a line. */
@@ -118,7 +116,7 @@ const isBelow = ({ kind, line }: Leaves): boolean => (kind === "input" ? line.ro
 
 /** Where leaves can stand at their node, the best spot first: what goes into and comes out of it stands above or below. */
 function spots(node: Box, leaves: Leaves): Spot[] {
-  const widths = widthsOf(leaves);
+  const widths = widthsOf(leaves.rows);
   const middle = node.x + node.width / 2;
   return (widths.length > 1 ? [false, true] : [false]).flatMap((isLine) => {
     const width = 2 * PADDING + (isLine ? widths.reduce((sum, one) => sum + one) + (widths.length - 1) * GAP : Math.max(...widths));
@@ -129,14 +127,11 @@ function spots(node: Box, leaves: Leaves): Spot[] {
   });
 }
 
-/** How wide the text of each leaf can become. */
-function widthsOf({ kind, rows }: Leaves): number[] {
-  return rows.map(({ name, blob }) => WIDTH * (name.length + (kind === "input" || blob === "" ? 0 : NUMBER)));
-}
+const widthsOf = (rows: Leaves["rows"]): number[] => rows.map(({ length }) => WIDTH * length);
 
 function draw(leaves: Leaves, node: Box, { x, y, width, height, isLine }: Spot): { group: SVGElement; texts: SVGElement[] } {
   const { kind, rows } = leaves;
-  const widths = widthsOf(leaves);
+  const widths = widthsOf(rows);
   const texts = rows.map(({ name }, index) => {
     const before = isLine ? widths.slice(0, index).reduce((sum, one) => sum + one + GAP, 0) : 0;
     const at = { x: x + PADDING + before, y: y + 1 + ((isLine ? 0 : index) + 0.78) * LINE };

@@ -4,11 +4,11 @@ import { gradientAt, normOf } from "../../model/filters/code";
 import { endOf, memoized, memoizedByText, subnetOf } from "../../model/recording/lookup";
 import { isIndices } from "../../model/recording/values";
 import type { Scalar, Trace } from "../../model/schema";
-import { svgElement } from "../elements/dom";
+import { attribute } from "../elements/dom";
 import { DIGITS, quantity } from "../elements/numbers";
 import { classValue } from "./drawing/levels";
 import { pathOf, type Drawing, type Point } from "./drawing/svg";
-import { linesAt, pointsOf } from "./labels";
+import { linesAt, pointsOf, WIDTH } from "./labels";
 
 /** Between the lines of a label. */
 const LINE = 13;
@@ -79,10 +79,14 @@ function scaleOf(all: Scalar[]): (norm: Scalar) => number {
 function line(edge: Element): SVGElement | undefined {
   const last = [...edge.querySelectorAll("text")].at(-1);
   if (!last) return undefined;
-  const at = { x: last.getAttribute("x") ?? 0, y: Number(last.getAttribute("y")) + LINE };
-  const text = svgElement("text", { class: "gv-edge-norm", ...at, "text-anchor": last.getAttribute("text-anchor") ?? "start" });
+  const isCentred = last.getAttribute("text-anchor") === "middle";
+  const x = Number(last.getAttribute("x")) - (isCentred ? (WIDTH * (last.textContent ?? "").trim().length) / 2 : 0);
+  const y = Number(last.getAttribute("y")) + LINE;
+  const text = last.cloneNode() as SVGElement; // of its font: a drawing can have that at each text
+  const begin = isCentred && { "text-anchor": "start" }; // a number can be longer than a name, and would lie over the edge
+  for (const [name, value] of Object.entries({ class: "gv-edge-norm", x, y, ...begin })) attribute(text, name, value);
   last.after(text);
-  edge.toggleAttribute("data-level", isCrossed(pointsOf(pathOf(edge)), Number(at.x), at.y));
+  edge.toggleAttribute("data-level", isCrossed(pointsOf(pathOf(edge)), x, y));
   return text;
 }
 

@@ -7,7 +7,7 @@ import { addTo, numberOf, subnetOf } from "../../model/recording/lookup";
 import { isOver } from "../../model/recording/values";
 import type { Line, Scalar, Trace, Value } from "../../model/schema";
 import { normText, NOT_COMPUTED, NOT_YET_IN_SHORT } from "../elements/numbers";
-import { button, element, type Child } from "../elements/dom";
+import { attribute, button, element, type Child } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
 import { versions } from "../elements/versions";
 import { createWindowed } from "../elements/windowed";
@@ -65,6 +65,9 @@ export function createOperators(trace: Trace, navigation: Navigation) {
     places = new Map(sorted.map(({ line }, place) => [line.id, place]));
     list.fill(sorted.length);
   }
+
+  /** The operator that the event is about. */
+  const here = (): string | undefined => forwardLine(currentEvent(trace, position));
 
   const last = (): number => lastUnveiled(trace, position, isVeiled);
 
@@ -129,6 +132,8 @@ export function createOperators(trace: Trace, navigation: Navigation) {
         say(ran, ranText(line));
         row.element.setAttribute("aria-rowindex", String(placeOf(line.id) + 2));
         row.element.classList.toggle("gv-selected", line.id === selected);
+        row.element.classList.toggle("gv-current", line.id === here());
+        attribute(row.element, "aria-current", line.id === here() && "step");
       },
     };
     row.update();
@@ -139,7 +144,7 @@ export function createOperators(trace: Trace, navigation: Navigation) {
     if (!pane.hidden) for (const row of list.rows.values()) row.update();
   }
 
-  function reveal(line: string): void {
+  function reveal(line = ""): void {
     const place = placeOf(line);
     if (place >= 0 && !pane.hidden) list.reveal(place);
   }
@@ -160,13 +165,14 @@ export function createOperators(trace: Trace, navigation: Navigation) {
       pane.hidden = false;
       if (isMoving()) arrange();
       update();
-      const here = selected ?? forwardLine(currentEvent(trace, position));
-      if (here !== undefined) reveal(here);
+      reveal(selected ?? here());
     },
     show(at: number) {
+      const before = here();
       position = at;
       if (isMoving() && !pane.hidden) arrange();
       update();
+      if (here() !== before) reveal(here());
     },
     /** A lesson began or ended: in one, what comes later is not told. */
     teach(isOn: boolean) {
@@ -176,7 +182,7 @@ export function createOperators(trace: Trace, navigation: Navigation) {
     },
     select(line: string | null) {
       selected = line;
-      if (line !== null) reveal(line);
+      reveal(line ?? "");
       update();
     },
     dispose: list.dispose,

@@ -324,6 +324,7 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
 
   function project(isFar: boolean): void {
     chosen.isProjected = isFar;
+    root.classList.toggle("gv-projected", isFar);
     graph.enlarge(isFar);
     toolbar.project(isFar);
   }

@@ -28,7 +28,7 @@ export function createToolbar(trace: Trace, navigation: Navigation, help: { togg
   const clock = stepButton("Other clock", "Other clock: from where an operator was made to where it ran, and back (c)", navigation.otherClock, icon("M3 5h10l-3-3M13 11H3l3 3"));
   clock.classList.add("gv-stroked");
   const teach = stepButton("Teach", "Teaching: values and gradients at the wires, a question before each step (t)", navigation.teach, "Teach");
-  const project = stepButton("Projector", "Projector: graph text large enough for a lecture hall (p)", navigation.project, "Projector");
+  const project = stepButton("Projector", "Projector: the graph and what is said of the step large enough for a lecture hall (p)", navigation.project, "Projector");
   const { perform } = navigation;
   const handOut = perform ? [stepButton("Hand out", "Hand out: save a page of this beside the notebook, which any browser shows", () => perform("save", "page", ""), "Hand out")] : [];
   const cells = perform ? [createMenu("Cells", "Insert as cells below: what runs this again, step by step", PARTS, (part) => perform("cells", part))] : [];

@@ -617,6 +617,17 @@
 .gv-inspector {
   border-right: 0;
 }
+@container gradviz (min-width: 920px) {
+  .gv-projected > .gv-frame > .gv-body {
+    grid-template-columns: 240px minmax(0, 1fr) 270px;
+  }
+  .gv-projected > .gv-frame > :is(.gv-teach, .gv-formula, .gv-narration) {
+    zoom: 1.5;
+  }
+  .gv-projected.gv-teaching > .gv-frame {
+    min-height: clamp(776px, 75vh + 136px, 1000px);
+  }
+}
 @container gradviz (max-width: 919px) {
   .gv-frame > .gv-body {
     grid-template: "tabs graph" auto "left graph" minmax(0, 1fr) / minmax(280px, 2fr) minmax(0, 3fr);
@@ -878,6 +889,16 @@
 .gv-code-head {
   align-items: center;
   min-height: 31px;
+}
+.gv-code-head .gv-count {
+  flex: 1 0 90px;
+  min-width: 0;
+  text-align: right;
+  white-space: normal;
+}
+.gv-code-head > b {
+  min-width: 0;
+  overflow-wrap: anywhere;
 }
 .gradviz .gv-file {
   min-width: 0;
@@ -1231,11 +1252,12 @@
 .gv-graph .gv-leaf.gv-gradient text {
   fill: var(--gv-backward);
 }
-.gv-graph .gv-leaf[data-future] {
-  opacity: 0.55;
-}
 .gv-graph .gv-leaf[data-future] :is(rect, .gv-arrow) {
+  stroke: var(--gv-ghost);
   stroke-dasharray: 3 2;
+}
+.gv-graph .gv-leaf[data-future] text {
+  fill: var(--gv-muted);
 }
 .gv-graph .gv-leaf .gv-number {
   font-weight: 600;
@@ -1435,8 +1457,13 @@
   font-weight: 600;
   text-overflow: ellipsis;
 }
-.gv-record.gv-selected {
+.gv-record.gv-current {
   background: var(--gv-forward-tint);
+  box-shadow: inset 3px 0 var(--gv-forward);
+}
+.gv-record.gv-selected {
+  outline: 2px solid var(--gv-forward);
+  outline-offset: -2px;
 }
 .gv-record.gv-heads {
   height: 31px;
@@ -1450,7 +1477,7 @@
   }
   .gv-record,
   .gv-record.gv-heads {
-    grid-template: "name type gradient norm norm" 23px ". reads writes made ran" 23px / 56px minmax(0, 1fr) minmax(0, 1fr) 70px 58px;
+    grid-template: "name type gradient norm norm" 23px ". reads writes made ran" 23px / 56px minmax(0, 1fr) minmax(0, 1fr) 70px 66px;
     align-content: center;
     height: 52px;
   }
@@ -2481,8 +2508,29 @@
   .gv-mark,
   .gv-playhead,
   .gv-heat i,
+  .gv-scale i,
+  .gv-bars :is(i, b, .gv-zero),
+  .gv-light i,
+  .gv-span,
+  .gv-whole b,
+  .gv-norm > i,
   .gv-share-bar > span {
     forced-color-adjust: none;
+  }
+  .gradviz.gradviz.gradviz button:is([aria-pressed=true]:not(.gv-stop), [aria-selected=true]) {
+    background: Highlight;
+    color: HighlightText;
+    forced-color-adjust: none;
+  }
+  .gradviz.gradviz.gradviz button[aria-pressed=true] * {
+    color: inherit;
+  }
+  .gradviz [aria-current=step] {
+    outline: 2px solid Highlight;
+    outline-offset: -2px;
+  }
+  .gradviz :is(.gv-tabs button, .gv-line, .gv-code-line) {
+    border-color: Canvas;
   }
 }
 
