@@ -63,6 +63,9 @@ class Constant(NamedTuple):
 class Sandbox(TorchFunctionMode):
     """Inside its ``with`` block functions of torch work on copies.
 
+    Attributes:
+        read: the tensors from outside that they were given, by their identities.
+
     Args:
         leaves: tensors to copy at once: inside of a function transform, as vmap, no copy can require a gradient.
         given: the tensors that have another value here, each with it.
@@ -85,6 +88,7 @@ class Sandbox(TorchFunctionMode):
         self._constants = None if constants is None else deque(constants)
         self._wide = WIDE if is_double else {}
         # An outside tensor stays with its copy, so that no other one is taken for it.
+        self.read = set[int]()
         self._copies = {id(own): (own, copy) for own, copy in given.items()}
         self._inside = WeakIdKeyDictionary(dict.fromkeys(given.values(), True))
         self._begun = next_number()
@@ -92,6 +96,7 @@ class Sandbox(TorchFunctionMode):
         self._is_tracked = True
         for leaf in leaves:
             self._own(leaf)
+        self.read.clear()
 
     def __torch_function__(
         self, function: Callable[..., Any], types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
@@ -105,10 +110,10 @@ class Sandbox(TorchFunctionMode):
         change = self._own if function in DRAWS else self._given
         is_cut = self._is_cut(function, args, sys._getframe(1))
         args, kwargs = _each(change, args), _each(change, dict(kwargs or {}))
-        if is_cut:
-            return self._cut(function, args, kwargs)
         if function in BACKWARD and self._constants is None:
             _check_backward([one for one in _tensors((args, kwargs)) if one.grad_fn is not None])
+        if is_cut or (function == torch.autograd.grad and not kwargs["create_graph"]):
+            return self._cut(function, args, kwargs)
         return _each(self._result, function(*args, **kwargs))
 
     def _is_cut(self, function: Callable[..., Any], args: Sequence[Any], frame: FrameType) -> bool:
@@ -138,6 +143,7 @@ class Sandbox(TorchFunctionMode):
                 kind="not_again",
                 ways_out=["Let it compute all, from parameters and data to the loss."],
             )
+        self.read.add(id(value))
         if id(value) not in self._copies:
             copy = value.detach().to(self._wide.get(value.dtype, value.dtype), copy=True)
             # A transform refuses it, and what is no leaf of the graph gets no gradient from the loss.
@@ -255,6 +261,12 @@ def called(
     in_eager = torch.compiler.set_stance("force_eager")
     with _random_put_back(), _modules_put_back(), in_eager, torch.enable_grad(), sandbox:
         returned = function()
+    if any(id(one) not in sandbox.read for one in given):
+        raise GradvizError(
+            "The function does not read it: what it makes anew at each call cannot be moved.",
+            kind="not_again",
+            ways_out=["Make it once, outside of the function."],
+        )
     returned = [returned] if isinstance(returned, Tensor) else returned
     if not isinstance(returned, Sequence) or not all(isinstance(one, Tensor) for one in returned):
         raise GradvizError(
