@@ -113,7 +113,7 @@ class Pass:
         given = [gradient] if isinstance(loss, Tensor) else [None] * len(self._roots) if gradient is None else gradient
         _check(self._roots, given := list(given))
         self.graph = Graph(self._roots)
-        if nested := next(filter(is_nested, self.graph.unordered_nodes), None):
+        if nested := next((one for one in self.graph.unordered_nodes if is_nested(one, strided=True)), None):
             raise _bad_ys(
                 f"{nested.name()} goes back through a nested tensor of strided layout, which tells no shapes.",
                 "Make it with layout=torch.jagged.", "Pad its rows to one length.",

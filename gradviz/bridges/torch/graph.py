@@ -360,9 +360,10 @@ def _metadata(one: Output) -> Any:
     return metadata[one.slot] if one.slot < len(metadata) else None
 
 
-def is_nested(node: Node) -> bool:
-    """Whether an operator returned a nested tensor of the layout that tells no shape."""
-    return any(getattr(one, "is_cpp_nested_tensor", False) for one in getattr(node, "_input_metadata", ()))
+def is_nested(node: Node, *, strided: bool = False) -> bool:
+    """Whether an operator returned a nested tensor; `strided`: one of the layout that tells no shape."""
+    of_kind = attrgetter("is_cpp_nested_tensor" if strided else "is_nested_tensor")
+    return any(map(of_kind, getattr(node, "_input_metadata", ())))
 
 
 def number_of(node: Node) -> int:

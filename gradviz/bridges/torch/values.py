@@ -127,8 +127,10 @@ class Values(Mapping[Key, Array]):
 
 
 def array_of(tensor: Tensor) -> Array:
-    """The elements of a tensor; what numpy has no type for, as bfloat16, in float32."""
+    """The elements of a tensor, of a nested one row after row; what numpy has no type for, as bfloat16, in float32."""
     plain = tensor.detach()
+    if plain.layout is torch.jagged:
+        plain = plain.values()
     if plain.layout is not torch.strided:
         plain = plain.to_dense()
     if plain.is_floating_point() and plain.dtype not in (torch.float16, torch.float32, torch.float64):

@@ -44,7 +44,24 @@ def test_nested_tensors_that_tell_no_shapes_are_refused_in_words():
     for record in (gradviz.debug, gradviz.live):
         with pytest.raises(gradviz.GradientError, match=r"layout=torch\.jagged"):
             record(padded.sum())
-    jagged = torch.nested.as_nested_tensor([one, other], layout=torch.jagged).mul(2).to_padded_tensor(0.0)
-    session = gradviz.debug(jagged.sum())
+
+
+def test_a_jagged_tensor_is_shown_row_after_row():
+    one, other = torch.ones(2, 3, requires_grad=True), torch.ones(4, 3, requires_grad=True)
+    with gradviz.torch.capture(keep=True):
+        jagged = torch.nested.as_nested_tensor([one, other], layout=torch.jagged)
+        doubled = jagged * 2
+        loss = doubled.to_padded_tensor(0.0).square().sum()
+    session = gradviz.debug(loss)
     session.finish()
-    assert np.array_equal(session.value("one_grad"), np.full((2, 3), 2.0))
+    assert np.array_equal(session.value("doubled"), np.full((6, 3), 2.0))
+    assert np.array_equal(session.value("doubled_grad"), np.full((6, 3), 4.0))
+    assert np.array_equal(session.value("one_grad"), np.full((2, 3), 8.0))
+    assert "goes through a nested tensor" in str(session.paths("one"))
+
+
+def test_a_sparse_leaf_is_not_held_against_differences_of_all_its_elements(adjacency):
+    def compute():
+        return torch.sparse.mm(adjacency, torch.ones(3, 2)).square().sum()
+
+    assert "adjacency is sparse" in str(gradviz.debug(compute(), forward=compute).check("adjacency"))
