@@ -44,6 +44,9 @@ BACKWARD = {torch.autograd.grad, torch.autograd.backward, Tensor.backward}
 DRAWS = {torch.rand, torch.randn, torch.rand_like, torch.randn_like, torch.normal}
 """What draws other numbers in another precision."""
 
+REJECTS = {torch._standard_gamma, torch._sample_dirichlet}
+"""What draws by rejection: their gradients are those of the distribution, not of how the numbers were drawn."""
+
 DRAWS_LIKE = {torch.rand_like, torch.randn_like}
 
 
@@ -110,6 +113,12 @@ class Sandbox(TorchFunctionMode):
         change = self._own if function in DRAWS else self._given
         is_cut = self._is_cut(function, args, sys._getframe(1))
         args, kwargs = _each(change, args), _each(change, dict(kwargs or {}))
+        if function in REJECTS and args[0].requires_grad:
+            raise GradvizError(
+                f"{function.__name__} draws by rejection, which jumps: its gradient is that of the distribution.",
+                kind="not_again",
+                ways_out=["Check what comes behind it, with what was drawn as a leaf."],
+            )
         if function in BACKWARD and self._constants is None:
             _check_backward([one for one in _tensors((args, kwargs)) if one.grad_fn is not None])
         if is_cut or (function == torch.autograd.grad and not kwargs["create_graph"]):

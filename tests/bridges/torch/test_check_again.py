@@ -50,3 +50,15 @@ def test_a_leaf_that_the_function_makes_anew_is_not_moved_and_it_is_said(model):
     assert view.verdict == "agrees", view
     assert len(view.checks) == len(list(model.parameters()))
     assert "It cannot be run again: The function does not read it: what it makes anew" in str(view)
+
+
+@pytest.mark.parametrize("distribution", [torch.distributions.Gamma, torch.distributions.Beta])
+def test_what_is_drawn_by_rejection_is_refused_in_words(model, distribution):
+    def drawn():
+        torch.manual_seed(0)
+        one, other = model(X).exp().unbind(1)
+        return distribution(one, other).rsample().mean()
+
+    view = checked(drawn)
+    assert view.verdict == "not checkable", view
+    assert "draws by rejection" in str(view)
