@@ -121,6 +121,8 @@ class Sandbox(TorchFunctionMode):
             )
         if function in BACKWARD and self._constants is None:
             _check_backward([one for one in _tensors((args, kwargs)) if one.grad_fn is not None])
+        if not is_cut and function == torch.nn.functional.embedding and kwargs["padding_idx"] is not None:
+            return self._padded(args, kwargs)
         if is_cut or (function == torch.autograd.grad and not kwargs["create_graph"]):
             return self._cut(function, args, kwargs)
         return _each(self._result, function(*args, **kwargs))
@@ -193,13 +195,31 @@ class Sandbox(TorchFunctionMode):
                 self._names.append((len(self._new_constants), result, result._version))
             self._new_constants.append(Constant(function, _each(_copied, result), _each(_copied, written)))
             return result
-        if not self._constants or (constant := self._constants.popleft()).function != function:
-            raise GradvizError("It takes another way where numbers are a little different.", kind="not_again")
+        constant = self._next_constant(function)
         for one, was in zip(written, constant.written, strict=True):
             one.data.copy_(was)
         if constant.result is None or any(result is one for one in written):
             return result
         return _each(self._result, _each(_copied, constant.result))
+
+    def _next_constant(self, function: Callable[..., Any]) -> Constant:
+        """What the next call that cuts gradients off gave in the first run."""
+        if not self._constants or (constant := self._constants.popleft()).function != function:
+            raise GradvizError("It takes another way where numbers are a little different.", kind="not_again")
+        return constant
+
+    def _padded(self, args: Any, kwargs: Any) -> Any:
+        """Look rows up; no gradient goes to the row that stands for padding."""
+        indices, weight = args
+        result = self._result(torch.nn.functional.embedding(*args, **kwargs))
+        is_padding = indices == kwargs["padding_idx"] % len(weight)
+        if unwrapped(result) is not result or not is_padding.any():
+            return result
+        if self._constants is None:
+            self._new_constants.append(Constant(torch.nn.functional.embedding, _copied(result), []))
+            return result
+        was = self._next_constant(torch.nn.functional.embedding).result
+        return self._result(torch.where(is_padding[..., None], was, result))
 
     @property
     def new_constants(self) -> list[Constant]:

@@ -52,6 +52,16 @@ def test_a_leaf_that_the_function_makes_anew_is_not_moved_and_it_is_said(model):
     assert "It cannot be run again: The function does not read it: what it makes anew" in str(view)
 
 
+@pytest.mark.parametrize("padding", [0, -1])
+def test_the_row_of_padding_is_a_constant_where_rows_are_looked_up(model, padding):
+    rows = nn.Embedding(4, 6, padding_idx=padding)
+    nn.init.normal_(rows.weight)
+    words = torch.tensor([[0, 1, 3], [2, 3, 0]])
+    view = checked(lambda: (model(rows(words)) @ rows.weight[:, :2].T).square().mean())
+    assert view.verdict == "agrees", view
+    assert "1 result of detach(), no_grad() and the like stayed as it was" in str(view)
+
+
 @pytest.mark.parametrize("distribution", [torch.distributions.Gamma, torch.distributions.Beta])
 def test_what_is_drawn_by_rejection_is_refused_in_words(model, distribution):
     def drawn():
