@@ -168,12 +168,15 @@ Program = Callable[[], tuple[Variable, Any]]
 def _repeated(f: Callable[..., Variable], inputs: Sequence[Operand], gradient: Array | None) -> Program:
     variables = [x if isinstance(x, Variable) else Variable(x) for x in inputs]
     random = np.random.get_state()
+    names = {x.name for x in variables}
+    # Another one may be called x, which f need not read.
+    unnamed = free_name("x", names.__contains__) if "x" in names else None
 
     def run() -> tuple[Variable, Any]:
         after = np.random.get_state()
         np.random.set_state(random)
         try:
-            y = f(*[Variable(x, x.requires_grad, x.name) for x in variables])
+            y = f(*[Variable(x, x.requires_grad, x.name or unnamed) for x in variables])
         finally:
             np.random.set_state(after)
         if not isinstance(y, Variable) or y.creator is None:

@@ -200,3 +200,9 @@ def test_a_gradient_that_does_not_fit_is_refused() -> None:
     with pytest.raises(GradientError) as caught:
         compare(chain, np.ones(3), gradient=np.ones(2))
     assert caught.value.kind == "bad_gradient"
+
+
+def test_an_input_without_a_name_is_not_called_as_another_one_that_is_not_read():
+    named, unnamed = Variable(np.ones(3), name="x"), Variable(np.ones(3))
+    for way in compare(lambda one, other: functions.sum(one * one), unnamed, named).ways.values():
+        assert list(way.gradients) == ["x_1"]

@@ -16,7 +16,7 @@ from ...program import GradvizError
 from ...program.errors import count_of, message_of
 from ...program.net_halves import Key
 from ...runtime.watched import Rest
-from .graph import Graph, Output, Tensor, dtype_of, fits, fitted, gradients_of, is_function, is_hooked
+from .graph import Graph, Output, Tensor, dtype_of, fits, fitted, gradients_of, is_function, is_hooked, is_nested
 from .names import Names
 from .sandbox import Constant, called
 from .values import array_of
@@ -61,6 +61,11 @@ class Again:
             )
         if leaf is None:
             raise _not_again(f"{blob[0]} is computed on the way.", "Ask for a leaf, such as a parameter.")
+        if leaf.layout is not torch.strided:
+            raise _not_again(
+                f"{blob[0]} is sparse: differences move elements, too, that it does not hold.",
+                "Check a dense leaf that it is made of, such as its values.",
+            )
         self._check()
         return partial(self._rest, leaf, forward)
 
@@ -123,6 +128,8 @@ class Again:
         if is_function(node) or is_hooked(node):
             why = "is written in Python and" if is_function(node) else "has kept what a hook unpacks: it"
             raise _not_again(f"{node.name()} of #{index} {why} may do more than compute, so it is not run again")
+        if is_nested(node) or any(one is not None and is_nested(one.node) for one in self._graph.inputs(node)):
+            raise _not_again(f"{node.name()} of #{index} goes through a nested tensor, so it is not run again.")
         gradients = gradients_of(node, {slot: torch.tensor(array) for slot, array in arriving.items()})
         with torch.no_grad():
             try:

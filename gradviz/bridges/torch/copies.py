@@ -13,7 +13,8 @@ import torch
 
 from ...operators.registry import Array
 from ...runtime.store import Store, StoredArray
-from .graph import Kind, Like, Tensor, rows_of, version_of
+from .graph import Kind, Like, Tensor, version_of
+from .values import rows_of
 from .watch import RecordedTensor, reference
 
 PLAIN = (Tensor, torch.nn.Parameter)

@@ -23,7 +23,7 @@ from .capture import Module, captures, tensors_on, with_hooks
 from .copies import Copies
 from .doctor import findings_of, first_sentence, without_gradient
 from .flow import users
-from .graph import Graph, Tensor, described, refusal_of, saved_by
+from .graph import Graph, Tensor, described, is_nested, refusal_of, saved_by
 from .names import Called, called_in, hooks_on, named
 from .origins import origins
 from .run import run
@@ -113,6 +113,11 @@ class Pass:
         given = [gradient] if isinstance(loss, Tensor) else [None] * len(self._roots) if gradient is None else gradient
         _check(self._roots, given := list(given))
         self.graph = Graph(self._roots)
+        if nested := next((one for one in self.graph.unordered_nodes if is_nested(one, strided=True)), None):
+            raise _bad_ys(
+                f"{nested.name()} goes back through a nested tensor of strided layout, which tells no shapes.",
+                "Make it with layout=torch.jagged.", "Pad its rows to one length.",
+            )  # fmt: skip
         self._inputs = None if inputs is None else _asked(inputs, {} if write else self.graph.ends)
         self.keep = reference if store is None else Copies(store).keep
         self._saved = self._saved_by_nodes(lets_go=write)

@@ -438,7 +438,7 @@ def _in_block(frame: FrameType | None, switched: Call | None) -> Call | None:
 
 def is_in_function(frame: FrameType | None) -> bool:
     """Whether a Function is being applied: the graph knows what that is, and inside there are no gradients."""
-    while frame is not None and not _is_of_function(frame.f_code):
+    while frame is not None and frame.f_code is not _APPLY:
         frame = frame.f_back
     return frame is not None
 
@@ -452,7 +452,7 @@ def _cut_checkpoint(frame: FrameType | None) -> FrameType | None:
     return None if found is None or any(one.requires_grad for one in _tensors(found.f_locals["args"])) else found
 
 
-_CHECKPOINT = CheckpointFunction.forward.__code__
+_CHECKPOINT, _APPLY = CheckpointFunction.forward.__code__, vars(torch.autograd.Function)["apply"].__func__.__code__
 
 
 def is_of_forward(frame: FrameType, tensor: Tensor | None) -> bool:

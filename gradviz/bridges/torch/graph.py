@@ -146,9 +146,12 @@ def is_leaf(node: Node) -> bool:
 
 def output_of(tensor: Tensor) -> Output:
     """What a tensor is in the graph that it belongs to."""
-    if (node := tensor.grad_fn) is None:
+    if (node := tensor.grad_fn) is not None:
+        return Output(node, tensor.output_nr)
+    if tensor.layout is torch.strided and not tensor.is_nested:
         return Output(cast(Any, torch.autograd.graph).get_gradient_edge(tensor).node, 0)
-    return Output(node, tensor.output_nr)
+    with torch.enable_grad():  # of others there is no view to ask
+        return Output(cast(Any, tensor.clone().grad_fn).next_functions[0][0], 0)
 
 
 def maker_of(tensor: Tensor) -> Node | None:
@@ -297,14 +300,6 @@ Like = Tensor | Kind
 """What tells what a tensor is like, without its elements."""
 
 
-def rows_of(tensor: Tensor) -> tuple[Tensor, Tensor]:
-    """The rows of a sparse tensor as it holds them: which they are, (dimensions, n), and their values."""
-    if not hasattr(tensor, "_indices"):
-        tensor = tensor.coalesce()
-        return tensor.indices(), tensor.values()
-    return cast(Any, tensor)._indices(), cast(Any, tensor)._values()
-
-
 def hooks_of(tensor: Tensor) -> list[Callable[..., Any]]:
     """The hooks of a tensor, in the order in which they run."""
     hooks = getattr(tensor, "_backward_hooks", None)
@@ -363,6 +358,12 @@ def _metadata(one: Output) -> Any:
     """What the engine makes gradients of an output fit; None: it is not known."""
     metadata = getattr(one.node, "_input_metadata", ())
     return metadata[one.slot] if one.slot < len(metadata) else None
+
+
+def is_nested(node: Node, *, strided: bool = False) -> bool:
+    """Whether an operator returned a nested tensor; `strided`: one of the layout that tells no shape."""
+    of_kind = attrgetter("is_cpp_nested_tensor" if strided else "is_nested_tensor")
+    return any(map(of_kind, getattr(node, "_input_metadata", ())))
 
 
 def number_of(node: Node) -> int:

@@ -44,6 +44,9 @@ BACKWARD = {torch.autograd.grad, torch.autograd.backward, Tensor.backward}
 DRAWS = {torch.rand, torch.randn, torch.rand_like, torch.randn_like, torch.normal}
 """What draws other numbers in another precision."""
 
+REJECTS = {torch._standard_gamma, torch._sample_dirichlet}
+"""What draws by rejection: their gradients are those of the distribution, not of how the numbers were drawn."""
+
 DRAWS_LIKE = {torch.rand_like, torch.randn_like}
 
 
@@ -62,6 +65,9 @@ class Constant(NamedTuple):
 
 class Sandbox(TorchFunctionMode):
     """Inside its ``with`` block functions of torch work on copies.
+
+    Attributes:
+        read: the tensors from outside that they were given, by their identities.
 
     Args:
         leaves: tensors to copy at once: inside of a function transform, as vmap, no copy can require a gradient.
@@ -85,6 +91,7 @@ class Sandbox(TorchFunctionMode):
         self._constants = None if constants is None else deque(constants)
         self._wide = WIDE if is_double else {}
         # An outside tensor stays with its copy, so that no other one is taken for it.
+        self.read = set[int]()
         self._copies = {id(own): (own, copy) for own, copy in given.items()}
         self._inside = WeakIdKeyDictionary(dict.fromkeys(given.values(), True))
         self._begun = next_number()
@@ -92,6 +99,7 @@ class Sandbox(TorchFunctionMode):
         self._is_tracked = True
         for leaf in leaves:
             self._own(leaf)
+        self.read.clear()
 
     def __torch_function__(
         self, function: Callable[..., Any], types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
@@ -105,10 +113,18 @@ class Sandbox(TorchFunctionMode):
         change = self._own if function in DRAWS else self._given
         is_cut = self._is_cut(function, args, sys._getframe(1))
         args, kwargs = _each(change, args), _each(change, dict(kwargs or {}))
-        if is_cut:
-            return self._cut(function, args, kwargs)
+        if function in REJECTS and args[0].requires_grad:
+            raise GradvizError(
+                f"{function.__name__} draws by rejection, which jumps: its gradient is that of the distribution.",
+                kind="not_again",
+                ways_out=["Check what comes behind it, with what was drawn as a leaf."],
+            )
         if function in BACKWARD and self._constants is None:
             _check_backward([one for one in _tensors((args, kwargs)) if one.grad_fn is not None])
+        if not is_cut and function == torch.nn.functional.embedding and kwargs["padding_idx"] is not None:
+            return self._padded(args, kwargs)
+        if is_cut or (function == torch.autograd.grad and not kwargs["create_graph"]):
+            return self._cut(function, args, kwargs)
         return _each(self._result, function(*args, **kwargs))
 
     def _is_cut(self, function: Callable[..., Any], args: Sequence[Any], frame: FrameType) -> bool:
@@ -138,6 +154,7 @@ class Sandbox(TorchFunctionMode):
                 kind="not_again",
                 ways_out=["Let it compute all, from parameters and data to the loss."],
             )
+        self.read.add(id(value))
         if id(value) not in self._copies:
             copy = value.detach().to(self._wide.get(value.dtype, value.dtype), copy=True)
             # A transform refuses it, and what is no leaf of the graph gets no gradient from the loss.
@@ -178,13 +195,31 @@ class Sandbox(TorchFunctionMode):
                 self._names.append((len(self._new_constants), result, result._version))
             self._new_constants.append(Constant(function, _each(_copied, result), _each(_copied, written)))
             return result
-        if not self._constants or (constant := self._constants.popleft()).function != function:
-            raise GradvizError("It takes another way where numbers are a little different.", kind="not_again")
+        constant = self._next_constant(function)
         for one, was in zip(written, constant.written, strict=True):
             one.data.copy_(was)
         if constant.result is None or any(result is one for one in written):
             return result
         return _each(self._result, _each(_copied, constant.result))
+
+    def _next_constant(self, function: Callable[..., Any]) -> Constant:
+        """What the next call that cuts gradients off gave in the first run."""
+        if not self._constants or (constant := self._constants.popleft()).function != function:
+            raise GradvizError("It takes another way where numbers are a little different.", kind="not_again")
+        return constant
+
+    def _padded(self, args: Any, kwargs: Any) -> Any:
+        """Look rows up; no gradient goes to the row that stands for padding."""
+        indices, weight = args
+        result = self._result(torch.nn.functional.embedding(*args, **kwargs))
+        is_padding = indices == kwargs["padding_idx"] % len(weight)
+        if unwrapped(result) is not result or not is_padding.any():
+            return result
+        if self._constants is None:
+            self._new_constants.append(Constant(torch.nn.functional.embedding, _copied(result), []))
+            return result
+        was = self._next_constant(torch.nn.functional.embedding).result
+        return self._result(torch.where(is_padding[..., None], was, result))
 
     @property
     def new_constants(self) -> list[Constant]:
@@ -255,6 +290,12 @@ def called(
     in_eager = torch.compiler.set_stance("force_eager")
     with _random_put_back(), _modules_put_back(), in_eager, torch.enable_grad(), sandbox:
         returned = function()
+    if any(id(one) not in sandbox.read for one in given):
+        raise GradvizError(
+            "The function does not read it: what it makes anew at each call cannot be moved.",
+            kind="not_again",
+            ways_out=["Make it once, outside of the function."],
+        )
     returned = [returned] if isinstance(returned, Tensor) else returned
     if not isinstance(returned, Sequence) or not all(isinstance(one, Tensor) for one in returned):
         raise GradvizError(

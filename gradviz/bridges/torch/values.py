@@ -11,7 +11,7 @@ from torch.autograd.graph import Node
 
 from ...operators.registry import Array
 from ...program.net_halves import Key
-from .graph import DISABLED, Graph, Output, Tensor, maker_of, output_of, rows_of, unwrapped, version_of
+from .graph import DISABLED, Graph, Output, Tensor, maker_of, output_of, unwrapped, version_of
 from .watch import Keep, RecordedTensor, reference
 
 Part = Callable[[Tensor], Tensor]
@@ -24,6 +24,17 @@ PARTS: tuple[tuple[Part | None, ...], ...] = (
     ),
 )
 """Of a dense tensor itself, of a sparse one its rows: which, and their values."""
+
+
+def rows_of(tensor: Tensor) -> tuple[Tensor, Tensor]:
+    """The rows of a sparse tensor as it holds them: which they are, (1, n), and their values, of elements too."""
+    if tensor.sparse_dim() > 1:
+        rows = cast(Any, torch).unique(tensor.coalesce().indices()[0])
+        return rows[None], tensor.index_select(0, rows).to_dense()
+    if not hasattr(tensor, "_indices"):
+        tensor = tensor.coalesce()
+        return tensor.indices(), tensor.values()
+    return cast(Any, tensor)._indices(), cast(Any, tensor)._values()
 
 
 class RecordedSave(NamedTuple):
@@ -116,8 +127,10 @@ class Values(Mapping[Key, Array]):
 
 
 def array_of(tensor: Tensor) -> Array:
-    """The elements of a tensor; what numpy has no type for, as bfloat16, in float32."""
+    """The elements of a tensor, of a nested one row after row; what numpy has no type for, as bfloat16, in float32."""
     plain = tensor.detach()
+    if plain.layout is torch.jagged:
+        plain = plain.values()
     if plain.layout is not torch.strided:
         plain = plain.to_dense()
     if plain.is_floating_point() and plain.dtype not in (torch.float16, torch.float32, torch.float64):

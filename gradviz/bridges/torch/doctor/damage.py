@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from torch.autograd.graph import Node
@@ -99,7 +100,7 @@ def _overwritten(case: Case, rows: Sequence[tuple[Node, Raw, Step | None]]) -> F
         ways_out = [
             "Call step() after every backward() that needs the old values.",
             "Compute the forward pass again after step().",
-            "What an earlier pass has left, such as a hidden state, detach() before it is read again.",
+            CARRIED,
         ]
     around = "that goes on up to backward()" if case.captures else "around the forward pass, and what comes behind it,"
     hint = f"A capture {around} tells which line writes: with gradviz.torch.capture(): ..."
@@ -137,6 +138,8 @@ def _name(case: Case, tensor: Tensor, writer: Step | None) -> str:
                     return name
     return next(case.sharing(tensor), "")
 
+
+CARRIED = "What an earlier pass has left, such as a hidden state, detach() before it is read again."
 
 STOPPED = (
     "A backward() that stops with an error has freed what it went through, too: then that error is the cause, and "
@@ -180,6 +183,9 @@ def freed(case: Case, *, again: bool = False) -> Iterator[Finding]:
         "Say retain_graph=True in the backward() that comes first.",
         "Compute what both share again, or detach() it where no gradient need pass.",
     )
+    reads = Counter(one.node for node in case.graph.nodes for one in case.graph.inputs(node) if one is not None)
+    if carried is not None or any(reads[leaf] > 1 for leaf in case.graph.leaves):  # as by a model called in both passes
+        ways_out = (CARRIED, *ways_out[:2])
     maker = case.maker(carried)
     maker_line = case.line(maker) if maker is not None and maker.function else None
     what = code(shared) if shared else "What this pass was given of an earlier one"

@@ -22,7 +22,7 @@ from .structure import (
     tied_by_data,
 )
 from .training import doubled, fails, no_leaves, not_scalar, second_derivatives, uncalled
-from .updates import emptied, missed, replaced
+from .updates import emptied, late, missed, replaced
 from .zeros import zeros
 
 Rule = Callable[[Case], Iterator[Finding]]
@@ -45,6 +45,7 @@ RULES: tuple[Rule, ...] = (
     tied_by_data,
     replaced,
     emptied,
+    late,
     missed,
     parameters_without,
     none_sent,

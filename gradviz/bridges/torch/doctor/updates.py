@@ -46,6 +46,42 @@ def emptied(case: Case) -> Iterator[Finding]:
         yield Finding("emptied", sentence, tuple(zeroed), line, ways_out=ways_out)
 
 
+def late(case: Case) -> Iterator[Finding]:
+    """Gradients that are changed, as by clipping, after the step that uses them, and then put to zero."""
+    last = next((step for step in reversed(case.longest) if step.function == "step"), None)
+    # What is done to one of them is done to all.
+    leaf = next((one for one in case.leaves if last is not None and changes(last, one)), None)
+    if leaf is None:
+        return
+    stepped: Step | None = None
+    changed: Step | None = None
+    storages: set[int] = set()
+    for step in case.longest:
+        if step.function in BACKWARD:
+            stepped, changed, storages = None, None, set()
+        elif zeroes(step, leaf):
+            if stepped is not None and changed is not None:
+                yield _late(case, stepped, changed)
+                return
+            stepped = None
+        elif step.function == "step" and changes(step, leaf):
+            stepped, changed = step, None
+        elif step.function == "grad" and step.reads[0].ref() is leaf:
+            storages.update(one.storage for one in step.makes)
+        elif stepped is not None and any(one.storage in storages for one in step.writes):
+            changed = step
+
+
+def _late(case: Case, stepped: Step, changed: Step) -> Finding:
+    line = case.line(changed)
+    sentence = (
+        f"Gradients are changed{in_line(line)} after the optimizer's step{in_line(case.line(stepped))} has used them, "
+        "and put to zero before any other step: the change has no effect."
+    )
+    ways_out = ("Change gradients, as by clip_grad_norm_(), between backward() and step().",)
+    return Finding("late", sentence, (), line, ways_out=ways_out)
+
+
 def missed(case: Case) -> Iterator[Finding]:
     """A step of an optimizer, or a change by hand, that leaves the parameters of the pass before it as they were."""
     after, leaves = _after(case), leaves_of(case)

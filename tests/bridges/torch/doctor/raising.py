@@ -159,6 +159,13 @@ def carried_on():
         loss.backward()  # here
 
 
+def carried_on_unseen():
+    model = Stateful()
+    for _ in range(2):
+        loss = model(data()[0]).square().mean()
+        loss.backward()  # here
+
+
 class Mixed(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, w):

@@ -29,6 +29,7 @@ ERRORS = {
     "wrong_shape": ("shape", "The backward of `Wrong`"),
     "wrong_count": ("shape", "returns 1 gradient, and forward has 2 inputs"),
     "overwritten_by_a_step": ("overwritten", "most likely by an optimizer's step()"),
+    "carried_on_unseen": ("freed", "an earlier backward() has freed the graph"),
     "carried_on": ("freed", "has freed the part of the graph behind `state`"),
     "wrong_dtype": ("dtype", "different types"),
     "none_of_a_rebuilt_leaf": ("rebuilt", "`w` is no leaf any more"),
@@ -87,6 +88,14 @@ def test_what_is_no_error_is_refused():
 def test_what_was_carried_on_is_told_with_the_line_that_made_it():
     (found,) = gradviz.explain(raised("carried_on")).findings
     assert any(one.endswith(": self.state = self.cell(x, self.state)") for one in found.evidence)
+
+
+@pytest.mark.parametrize("program", ["carried_on", "carried_on_unseen"])
+def test_to_detach_what_was_carried_on_is_the_first_way_out(program):
+    (found,) = gradviz.explain(raised(program)).findings
+    assert (
+        found.ways_out[0] == "What an earlier pass has left, such as a hidden state, detach() before it is read again."
+    )
 
 
 @pytest.mark.parametrize("program", ["shapes_that_do_not_fit", "types_that_do_not_fit", "a_key"])

@@ -39,6 +39,39 @@ def test_gradients_that_are_put_to_zero_before_the_step_are_found():
     )
 
 
+@pytest.mark.parametrize("is_late", [True, False])
+def test_gradients_that_are_clipped_after_the_step_are_found(is_late):
+    model = nn.Linear(4, 1)
+    optimizer = sgd(*model.parameters())
+    with gradviz.torch.capture(model):
+        for _ in range(2):
+            optimizer.zero_grad()
+            loss = loss_of(model)
+            loss.backward()
+            if is_late:
+                optimizer.step()
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            if not is_late:
+                optimizer.step()
+    findings = [one for one in gradviz.diagnose(loss, model).findings if one.harm]
+    assert [(one.kind, one.line.text) for one in findings] == (
+        [("late", "nn.utils.clip_grad_norm_(model.parameters(), 1.0)")] if is_late else []
+    )
+
+
+def test_gradients_that_are_kept_and_changed_after_the_step_are_the_users():
+    model = nn.Linear(4, 1)
+    optimizer = sgd(*model.parameters())
+    with gradviz.torch.capture(model):
+        for _ in range(2):
+            loss = loss_of(model)
+            loss.backward()
+            optimizer.step()
+            for one in model.parameters():
+                one.grad.mul_(0.9)
+    assert "late" not in [one.kind for one in gradviz.diagnose(loss, model).findings]
+
+
 def test_a_step_that_comes_before_the_pass_of_its_round_is_found():
     model = nn.Linear(4, 1)
     optimizer = sgd(*model.parameters())

@@ -1,0 +1,74 @@
+"""What a loss that is computed again reads and keeps constant, where gradients of PyTorch are held against it."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import gradviz
+
+X, Y = torch.randn(5, 6, generator=torch.Generator().manual_seed(2)), torch.tensor([0, 1, 1, 0, 1])
+
+
+@pytest.fixture
+def model():
+    torch.manual_seed(7)
+    return nn.Sequential(nn.Linear(6, 4), nn.Tanh(), nn.Linear(4, 2))
+
+
+def checked(compute):
+    return gradviz.debug(compute(), forward=compute).check("all")
+
+
+def test_a_hook_of_a_module_that_looks_on_cuts_nothing_off(model):
+    model[2].register_full_backward_hook(lambda module, sent, arrived: None)
+    view = checked(lambda: F.cross_entropy(model(X), Y))
+    assert view.verdict == "agrees", view
+    assert "stayed as it was" not in str(view)
+
+
+def test_gradients_without_a_graph_are_constants(model):
+    def adapted():
+        """A step within the model, MAML of first order."""
+        own = dict(model.named_parameters())
+        slopes = torch.autograd.grad(F.cross_entropy(model(X), Y), list(own.values()))
+        moved = {name: one - slope for (name, one), slope in zip(own.items(), slopes, strict=True)}
+        return F.cross_entropy(torch.func.functional_call(model, moved, (X,)), Y)
+
+    view = checked(adapted)
+    assert view.verdict == "agrees", view
+    assert "1 result of detach(), no_grad() and the like stayed as it was" in str(view)
+
+
+def test_a_leaf_that_the_function_makes_anew_is_not_moved_and_it_is_said(model):
+    def penalized():
+        x = X.clone().requires_grad_()
+        (slope,) = torch.autograd.grad(model(x)[:, 0].sum(), x, create_graph=True)
+        return (slope.norm(dim=1) - 1).square().mean() + model(x).square().mean()
+
+    view = checked(penalized)
+    assert view.verdict == "agrees", view
+    assert len(view.checks) == len(list(model.parameters()))
+    assert "It cannot be run again: The function does not read it: what it makes anew" in str(view)
+
+
+@pytest.mark.parametrize("padding", [0, -1])
+def test_the_row_of_padding_is_a_constant_where_rows_are_looked_up(model, padding):
+    rows = nn.Embedding(4, 6, padding_idx=padding)
+    nn.init.normal_(rows.weight)
+    words = torch.tensor([[0, 1, 3], [2, 3, 0]])
+    view = checked(lambda: (model(rows(words)) @ rows.weight[:, :2].T).square().mean())
+    assert view.verdict == "agrees", view
+    assert "1 result of detach(), no_grad() and the like stayed as it was" in str(view)
+
+
+@pytest.mark.parametrize("distribution", [torch.distributions.Gamma, torch.distributions.Beta])
+def test_what_is_drawn_by_rejection_is_refused_in_words(model, distribution):
+    def drawn():
+        torch.manual_seed(0)
+        one, other = model(X).exp().unbind(1)
+        return distribution(one, other).rsample().mean()
+
+    view = checked(drawn)
+    assert view.verdict == "not checkable", view
+    assert "draws by rejection" in str(view)
