@@ -29,8 +29,9 @@ VERBS = {
 }
 """What the card calls a key: the key, the button that does the same, and Python's verb."""
 
-NAMES = {"⇧ ": "Shift+", "→": "ArrowRight", "←": "ArrowLeft", "↑": "ArrowUp", "↓": "ArrowDown", "Space": " ", "4": "1"}
-"""What keys are called here that the card calls otherwise; 1 and 4 are the ends of a range."""
+ARROWS = {"→": "ArrowRight", "←": "ArrowLeft", "↑": "ArrowUp", "↓": "ArrowDown"}
+NAMES = {**ARROWS, "⇧ ": "Shift+", "Space": " ", "1 – 4": "1"}
+"""What keys are called here that the card calls otherwise; of a range the first stands for all."""
 
 
 @cache
