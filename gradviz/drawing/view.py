@@ -32,7 +32,7 @@ DETAIL_PADDING = 8.0
 
 NOT_YET = ", not made yet"
 
-BAR_ROOM = 10.0
+BAR_ROOM = 6.0
 """Beside a title in the middle, for the bar of an operator of the backward lane."""
 
 FOLD_ROOM = 28.0
