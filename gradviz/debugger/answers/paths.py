@@ -195,9 +195,7 @@ def answer(here: NetView, y: str | None, x: str, k: int, pace: Pace) -> PathsVie
     start_gradients = {start: None if parts is None else _array(view, start, parts) for start, parts in starts.items()}
     has_values = not view.recorded.is_saved and all(array is not None for array in start_gradients.values())
     flowing = Paths(view, list(starts), blob, pace)
-    (greatest, is_proven), whole, reason = _followed(flowing, start_gradients if has_values else None, k)
-    if view.recorded.recording.obstacle is not None:
-        reason = "Nothing was run"
+    (greatest, is_proven), whole, reason = _followed(view, flowing, start_gradients if has_values else None, k)
     gradient = gradient_of(view, blob)
     is_whole = starts.keys() == seeds(view).keys() and view.is_final(blob)
     arrived = _array(view, blob, gradient.parts) if gradient is not None and is_whole else None
@@ -233,10 +231,10 @@ def _absence(view: NetView, blob: Writing, gradient: Sent | None) -> str:
 
 
 def _followed(
-    flowing: Paths, start_gradients: Mapping[Writing, Array | None] | None, k: int
+    view: NetView, flowing: Paths, start_gradients: Mapping[Writing, Array | None] | None, k: int
 ) -> tuple[tuple[list[Part], bool], Array | None, str]:
     """The greatest paths, what flows along all together, and why that has no values."""
-    reason = "Values are not known here"
+    reason = "Values are not known here" if view.recorded.recording.obstacle is None else "Nothing was run"
     if start_gradients is not None:
         try:
             return flowing.greatest(k, start_gradients), flowing.whole(start_gradients), ""
