@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch.nn import functional
 from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.overrides import TorchFunctionMode
 from torch.utils.weak import WeakIdKeyDictionary
@@ -43,9 +44,6 @@ BACKWARD = {torch.autograd.grad, torch.autograd.backward, Tensor.backward}
 
 DRAWS = {torch.rand, torch.randn, torch.rand_like, torch.randn_like, torch.normal}
 """What draws other numbers in another precision."""
-
-REJECTS = {torch._standard_gamma, torch._sample_dirichlet}
-"""What draws by rejection: their gradients are those of the distribution, not of how the numbers were drawn."""
 
 DRAWS_LIKE = {torch.rand_like, torch.randn_like}
 
@@ -113,15 +111,11 @@ class Sandbox(TorchFunctionMode):
         change = self._own if function in DRAWS else self._given
         is_cut = self._is_cut(function, args, sys._getframe(1))
         args, kwargs = _each(change, args), _each(change, dict(kwargs or {}))
-        if function in REJECTS and args[0].requires_grad:
-            raise GradvizError(
-                f"{function.__name__} draws by rejection, which jumps: its gradient is that of the distribution.",
-                kind="not_again",
-                ways_out=["Check what comes behind it, with what was drawn as a leaf."],
-            )
+        if not is_cut and any(one.requires_grad for one in _tensors(args)):
+            _check_slope(function, kwargs)
         if function in BACKWARD and self._constants is None:
             _check_backward([one for one in _tensors((args, kwargs)) if one.grad_fn is not None])
-        if not is_cut and function == torch.nn.functional.embedding and kwargs["padding_idx"] is not None:
+        if not is_cut and function == functional.embedding and kwargs["padding_idx"] is not None:
             return self._padded(args, kwargs)
         if is_cut or (function == torch.autograd.grad and not kwargs["create_graph"]):
             return self._cut(function, args, kwargs)
@@ -211,14 +205,21 @@ class Sandbox(TorchFunctionMode):
     def _padded(self, args: Any, kwargs: Any) -> Any:
         """Look rows up; no gradient goes to the row that stands for padding."""
         indices, weight = args
-        result = self._result(torch.nn.functional.embedding(*args, **kwargs))
+        result = self._result(functional.embedding(*args, **kwargs))
+        if unwrapped(result) is not result:
+            raise GradvizError(
+                "An embedding inside of a transform of torch.func, as vmap, sends no gradient to its padding, which "
+                "cannot be held still there.",
+                kind="not_again",
+                ways_out=["Check it without the transform."],
+            )
         is_padding = indices == kwargs["padding_idx"] % len(weight)
-        if unwrapped(result) is not result or not is_padding.any():
+        if not is_padding.any():
             return result
         if self._constants is None:
-            self._new_constants.append(Constant(torch.nn.functional.embedding, _copied(result), []))
+            self._new_constants.append(Constant(functional.embedding, _copied(result), []))
             return result
-        was = self._next_constant(torch.nn.functional.embedding).result
+        was = self._next_constant(functional.embedding).result
         return self._result(torch.where(is_padding[..., None], was, result))
 
     @property
@@ -265,6 +266,26 @@ def _check_backward(roots: Sequence[Tensor]) -> None:
             kind="not_again",
             ways_out=["Check it without the checkpoint: its gradients are the same."],
         )
+
+
+def _check_slope(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> None:
+    """Refuse a function whose gradient is, on purpose, not how much what it returns changes.
+
+    Raises:
+        GradvizError: ``not_again``.
+    """
+    if function in (torch._standard_gamma, torch._sample_dirichlet):
+        why = f"{function.__name__} draws by rejection, which jumps: its gradient is that of the distribution."
+        way_out = "Check what comes behind it, with what was drawn as a leaf."
+    elif function == functional.gumbel_softmax and kwargs["hard"]:
+        why = "gumbel_softmax(hard=True) jumps: its gradient is that of the softmax before it."
+        way_out = "Check it with hard=False."
+    elif function in (functional.embedding, functional.embedding_bag) and kwargs["scale_grad_by_freq"]:
+        why = "An embedding with scale_grad_by_freq divides gradients of rows by how often they were looked up."
+        way_out = "Check it without: all but that is the same."
+    else:
+        return
+    raise GradvizError(why, kind="not_again", ways_out=[way_out])
 
 
 def _has_numbers(value: Any) -> bool:

@@ -72,3 +72,37 @@ def test_what_is_drawn_by_rejection_is_refused_in_words(model, distribution):
     view = checked(drawn)
     assert view.verdict == "not checkable", view
     assert "draws by rejection" in str(view)
+
+
+NO_SLOPES = {
+    "gumbel_softmax(hard=True) jumps": lambda rows, words: F.gumbel_softmax(rows(words), hard=True),
+    "divides gradients of rows": lambda rows, words: rows(words),
+    "sends no gradient to its padding": lambda rows, words: torch.vmap(lambda one: F.embedding(one, rows.weight, 0))(
+        words
+    ),
+}
+
+
+@pytest.mark.parametrize("why", NO_SLOPES)
+def test_gradients_that_are_no_slopes_on_purpose_are_refused_in_words(model, why):
+    rows, words = nn.Embedding(4, 6, scale_grad_by_freq="divides" in why), torch.tensor([[0, 1, 3], [1, 3, 0]])
+    weights = torch.arange(6.0)
+
+    def compute():
+        torch.manual_seed(0)
+        return (NO_SLOPES[why](rows, words) * weights).square().sum()
+
+    view = checked(compute)
+    assert view.verdict == "not checkable", view
+    assert why in str(view)
+
+
+def test_what_jumps_behind_no_grad_is_a_constant(model):
+    def compute():
+        torch.manual_seed(0)
+        with torch.no_grad():
+            one = F.gumbel_softmax(model(X), hard=True)
+        return (model(X) * one).sum()
+
+    view = checked(compute)
+    assert view.verdict == "agrees", view
