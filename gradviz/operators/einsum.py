@@ -1,6 +1,7 @@
 """Einsum: sums of products in Einstein's notation. It is linear in each factor, so its gradients are einsums too."""
 
 import re
+from math import prod
 from string import ascii_letters
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from .broadcasting import sum_to
 from .gradients import Steps, gradient_name, gradient_of, gradient_operator
 from .inference import misfit, need_floats, need_shape, result_dtype
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, in_single, operator, register_gradient
+from .sums import MANY
 
 _TERM = re.compile(r"[A-Za-z]*(?:\.\.\.)?[A-Za-z]*")
 
@@ -97,8 +99,12 @@ def einsum(op: Operator, *xs: Array) -> Array:
     What the result does not name is summed over. ``...`` stands for dimensions without letters, which broadcast.
     Without ``->`` the result has the letters that occur once, in the order of the alphabet.
     """
-    factors, result, _ = letters(op, *[x.shape for x in xs])
-    return np.einsum(f"{','.join(factors)}->{result}", *xs, optimize=True)
+    factors, result, sizes = letters(op, *[x.shape for x in xs])
+    equation = f"{','.join(factors)}->{result}"
+    if len(xs) == 1 and prod([size for letter, size in sizes.items() if letter not in result]) > MANY:
+        # numpy adds the elements of one array one to the next, and products in blocks.
+        return np.einsum(equation, xs[0].astype(np.float64)).astype(xs[0].dtype)
+    return np.einsum(equation, *xs, optimize=True)
 
 
 def position_of(op: Operator, count: int) -> int:

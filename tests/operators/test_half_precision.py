@@ -110,6 +110,7 @@ MILLION = np.full((1_000_000, 2), 0.1, np.float32)
         lambda: F.mean(MILLION, axis=0) * 1e6,
         lambda: F.cumsum(MILLION[:, 0], axis=0)[-1],
         lambda: F.apply("ReduceFrontSum", MILLION),
+        lambda: F.einsum("ij->j", MILLION),
         lambda: F.apply("LengthsSum", MILLION, np.array([1_000_000])),
         lambda: F.apply("AddGradient", MILLION, MILLION, np.zeros(2, np.float32), outputs=2)[1],
         lambda: F.apply("FCGradient", MILLION, MILLION[:2], MILLION, outputs=2)[1],
