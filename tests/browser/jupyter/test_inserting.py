@@ -88,6 +88,7 @@ def test_the_widget_inserts_the_whole_pass_below_its_own_cell_as_steps_that_the_
     widget.expect_at(0)
 
 
+@pytest.mark.slow
 def test_commands_and_the_menu_insert_too_and_say_what_cannot_be(lab: LabPage) -> None:
     lab.open_cells(TWICE_SHOWN, "'the last cell'")
     lab.run_cells(1)

@@ -109,6 +109,7 @@ def test_the_mark_goes_with_the_widget_and_comes_back_with_the_panel(lab: LabPag
     lab.wait_until_ready()
 
 
+@pytest.mark.slow
 def test_an_open_file_shows_the_line_that_it_called_an_operator_on(lab: LabPage) -> None:
     module = 'def build(net):\n    net.Tanh("x", "a")\n    net.Sum(["a", "a"], "s")\n'
     (lab.server.root / "parts.py").write_text(module)

@@ -114,6 +114,7 @@ def test_toolbar_menus_and_status_bar_lead_to_the_session_and_say_where_it_stand
     expect(status).to_have_text(re.compile("^∇ 1 / "))
 
 
+@pytest.mark.slow
 def test_a_session_is_saved_as_a_recording_a_page_and_a_notebook_and_says_why_where_it_cannot(lab: LabPage) -> None:
     lab.open_cells(TWICE_SHOWN)
     lab.run_cells(1)
@@ -129,6 +130,7 @@ def test_a_session_is_saved_as_a_recording_a_page_and_a_notebook_and_says_why_wh
     assert json.loads((folder / "twice.ipynb").read_text())["cells"]
 
 
+@pytest.mark.slow
 def test_a_tile_of_the_launcher_opens_a_copy_of_the_lessons(lab: LabPage) -> None:
     lab.page.goto(f"{lab.server.url}/lab/workspaces/{uuid.uuid4().hex[:8]}?token={lab.server.token}")
     lab.page.locator(".jp-LauncherCard", has_text="Lessons").click(timeout=START)

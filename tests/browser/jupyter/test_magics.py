@@ -65,6 +65,7 @@ def test_magics_move_the_widget_and_a_wrong_one_says_what_is_right(lab: LabPage)
     expect(lab.page.locator("#jupyterlab-splash")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_blobs_are_offered_behind_a_magic(lab: LabPage) -> None:
     lab.open_cells(BEGIN, "")
     lab.run_cells(1)

@@ -64,6 +64,7 @@ def test_a_training_loop_waits_at_the_chosen_steps_and_the_widget_steers_each(op
     expect(opened.output(2)).to_contain_text(f"[(0, 2), (2, 1), (4, {last})]")
 
 
+@pytest.mark.slow
 def test_the_side_panel_the_palette_and_a_key_steer_and_continue_a_cell_too(lab: LabPage) -> None:
     lab.open_cells(TRAIN, "print(stood)")
     lab.page.get_by_role("tab", name="Gradients (gradviz)").click()
@@ -112,6 +113,7 @@ def test_the_stop_button_ends_the_wait_and_the_next_cell_runs(opened: LabPage) -
     expect(opened.output(2)).to_contain_text("False []")
 
 
+@pytest.mark.slow
 def test_a_kernel_that_restarts_leaves_no_cell_waiting(opened: LabPage) -> None:
     opened.open_cells(TRAIN)
     begin(opened)
