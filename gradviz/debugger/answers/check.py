@@ -204,7 +204,8 @@ def _judged(subject: str, begun: _Begun, outcomes: list[list[Any]]) -> CheckView
         along = [] if begun.along is None else [begun.along.judged(measured.pop(0))]
     except (NotCheckable, GradvizError) as error:
         return CheckView(subject, "not checkable", [], SEED, [*_why_not(error), *begun.notes])
-    return CheckView(subject, _overall([*checks, *along]), checks, SEED, [*map(_of_all, along), *begun.notes])
+    notes = [*map(_hidden, checks), *map(_of_all, along), *begun.notes]
+    return CheckView(subject, _overall([*checks, *along]), checks, SEED, [note for note in notes if note])
 
 
 def _together(views: Sequence[CheckView]) -> CheckView:
@@ -212,7 +213,7 @@ def _together(views: Sequence[CheckView]) -> CheckView:
     if not views:
         none = ["Nothing that the program reads has a gradient."]
         return CheckView("The gradient of all leaves", "not checkable", [], SEED, none)
-    subject = _of_leaves(sum(bool(view.checks) for view in views), len(views))
+    subject = _of_leaves(sum(view.verdict != "not checkable" for view in views), len(views))
     checks = [check for view in views for check in view.checks]
     notes = [f"{view.subject}: {note}" for view in views for note in view.notes]
     return CheckView(subject, _overall(views), checks, SEED, notes)
@@ -345,8 +346,17 @@ def _notes(statement: Statement, inputs: Sequence[Array], given: Sequence[bool])
     return notes
 
 
+def _hidden(check: Checked) -> str:
+    """What is to be said of a gradient that differences cannot see; else nothing."""
+    if check.verdict != "not checkable":
+        return ""
+    return f"Rounding moves differences by more than the whole gradient of {check.blob}: they do not see it."
+
+
 def _of_all(along: Checked) -> str:
-    """What directions say that move all elements of a blob."""
+    """What directions say that move all elements of a blob; nothing where they do not see its gradient."""
+    if along.verdict == "not checkable":
+        return ""
     directions = f"Along {along.size} random directions, which move all elements at once,"
     if along.verdict == "agrees":
         return f"{directions} it agrees: relative error {digits(along.error)} at most."

@@ -199,7 +199,8 @@ class Checked(msgspec.Struct, frozen=True):
 
     Attributes:
         blob: its version.
-        verdict: "differs" where one element does; "kink" where one lies on a kink, and no other differs.
+        verdict: "differs" where one element does; "kink" where one lies on a kink, and no other differs; "not
+            checkable" where rounding hides all of it from differences.
         checked, size: how many elements were, of how many.
         differing, kinks: how many of these differ, or lie on a kink.
         error: the largest relative error of an element that lies on no kink.
@@ -287,24 +288,26 @@ class Comparison:
         if method == "complex step" and gradient.dtype == np.float64:
             relative = EXACT
         floor = self.differences.floor
-        differing, worst, error = 0, -1, (False, -1.0)
+        differing, is_hidden, worst, error = 0, scale > 0, -1, (False, -1.0)
         for at, (place, derivative) in enumerate(zip(places, measured, strict=True)):
             if derivative.is_kink:
                 continue
             apart, largest = abs(ours[place] - derivative.value), max(abs(ours[place]), abs(derivative.value))
-            slack = relative * largest + absolute * scale + NOISES * derivative.noise + floor
-            is_differing = not (apart <= slack or apart <= slack + self._rounding)
+            slack, noise = relative * largest + absolute * scale, NOISES * derivative.noise + floor
+            is_differing = not (apart <= slack + noise or apart <= slack + noise + self._rounding)
             differing += is_differing
+            is_hidden = is_hidden and not is_differing and slack < apart and scale < noise
             off = float(apart / max(largest, LEAST * scale)) if largest else 0.0
             off = off if np.isfinite(off) else float("inf")
             if (is_differing, off) > error:
                 worst, error = at, (is_differing, off)
         kinks = sum(derivative.is_kink for derivative in measured)
         is_any = worst >= 0
+        is_hidden = is_hidden and is_any and self._rounding < scale  # else it is zero but for its own roundings
         place = places[worst] if is_any else 0
         return Checked(
             blob=self.blob,
-            verdict="differs" if differing else "kink" if kinks else "agrees",
+            verdict="differs" if differing else "kink" if kinks else "not checkable" if is_hidden else "agrees",
             checked=len(places),
             size=gradient.size,
             differing=differing,

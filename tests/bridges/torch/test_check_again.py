@@ -106,3 +106,16 @@ def test_what_jumps_behind_no_grad_is_a_constant(model):
 
     view = checked(compute)
     assert view.verdict == "agrees", view
+
+
+def test_of_a_gradient_that_rounding_hides_no_one_says_that_it_agrees():
+    w = torch.full((3,), 2.0, requires_grad=True)
+
+    def compute():
+        if (w * 1).dtype != torch.float32:
+            raise TypeError("in float32 alone")
+        return 10 + 1e-6 * w.square().sum()
+
+    view = checked(compute)
+    assert view.verdict == view.checks[0].verdict == "not checkable", view
+    assert f"Rounding moves differences by more than the whole gradient of {view.checks[0].blob}" in str(view)
