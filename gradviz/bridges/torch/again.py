@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import cached_property, partial
 from typing import Any, cast
 
@@ -70,10 +69,10 @@ class Again:
         return partial(self._rest, leaf, forward)
 
     def _rest(self, leaf: Tensor, forward: Callable[[], Any]) -> Rest:
-        run, constants, is_double = self._repeated(forward)
+        run, constants, why_narrow = self._repeated(forward)
 
         def moved(array: Array) -> list[Array]:
-            stands_in = torch.tensor(array, dtype=torch.float64 if is_double else leaf.dtype, device=leaf.device)
+            stands_in = torch.tensor(array, dtype=leaf.dtype if why_narrow else torch.float64, device=leaf.device)
             stands_in.requires_grad_(leaf.requires_grad)
             try:
                 return [array_of(one) for one in run({leaf: stands_in}, constants)[0]]
@@ -81,7 +80,7 @@ class Again:
                 raise _failed(error) from error
 
         dtypes = {str(dtype).removeprefix("torch.") for dtype in self._dtypes}
-        return Rest(moved, _notes(constants, is_double=is_double), dtypes)
+        return Rest(moved, _notes(constants, why_narrow), dtypes)
 
     @cached_property
     def _dtypes(self) -> list[torch.dtype | None]:
@@ -100,8 +99,8 @@ class Again:
         if torch.distributed.is_available() and torch.distributed.is_initialized():
             raise _not_again("Other ranks would wait for it.", "Check the model in one process, without them.")
 
-    def _repeated(self, forward: Callable[[], Any]) -> tuple[Run, Sequence[Constant], bool]:
-        """How to run the function so that it gives what was recorded, in double precision where it can be."""
+    def _repeated(self, forward: Callable[[], Any]) -> tuple[Run, Sequence[Constant], str]:
+        """How to run the function so that it gives what was recorded: in double precision, or why not."""
         alike = partial(called, forward, self.leaves.values(), is_double=False)
         try:
             results, constants = alike({}, None)
@@ -115,12 +114,15 @@ class Again:
                 "Ask before weights move, and for a model that the forward pass itself does not change.",
             )
         in_double = partial(called, forward, self.leaves.values(), is_double=True)
-        with suppress(Exception):
+        try:
             doubles, wide = in_double({}, None)
             pairs = zip(doubles, recorded, strict=True)
             if all(torch.allclose(one, root.double(), NEAR, 0, equal_nan=True) for one, root in pairs):
-                return _repeatable(in_double, wide, doubles), wide, True
-        return _repeatable(alike, constants, results), constants, False
+                return _repeatable(in_double, wide, doubles), wide, ""
+            why_narrow = f"in double precision it gives {_in_words(doubles)} for {_in_words(recorded)}"
+        except Exception as error:
+            why_narrow = f"in double precision it raises {type(error).__name__}: {_first_line(error)}"
+        return _repeatable(alike, constants, results), constants, why_narrow
 
     def backward(self, index: int, arriving: Mapping[int, Array]) -> list[Array | None]:
         """As of `runtime.watched.Again`: the node of an operator is called, which runs no hook."""
@@ -168,16 +170,20 @@ def _same(one: Tensor, other: Tensor) -> bool:
 def _failed(error: Exception) -> GradvizError:
     if isinstance(error, GradvizError):
         return error
-    message = message_of(error).partition("\n")[0].rstrip(".")
-    return _not_again(f"The function raised {type(error).__name__}: {message}.")
+    return _not_again(f"The function raised {type(error).__name__}: {_first_line(error)}.")
+
+
+def _first_line(error: Exception) -> str:
+    return message_of(error).partition("\n")[0].rstrip(".")
 
 
 def _in_words(values: Sequence[Tensor]) -> str:
     return ", ".join(f"{one.item():.9g}" if one.numel() == 1 else f"other {tuple(one.shape)}" for one in values)
 
 
-def _notes(constants: Sequence[Constant], *, is_double: bool) -> list[str]:
-    notes = [f"The function was run in {'double' if is_double else 'its own'} precision, on copies."]
+def _notes(constants: Sequence[Constant], why_narrow: str) -> list[str]:
+    precision = f"its own precision, on copies: {why_narrow}" if why_narrow else "double precision, on copies"
+    notes = [f"The function was run in {precision}."]
     if count := sum(one.result is not None or bool(one.written) for one in constants):
         results = f"{count_of(count, 'result')} of detach(), no_grad() and the like"
         notes.append(f"{results} stayed as it was: no gradient flows there.")

@@ -334,7 +334,7 @@ def test_what_works_in_one_precision_alone_is_run_in_that():
     loss = compute()
     view = gradviz.debug(loss, forward=compute).check("w")
     assert view.verdict == "agrees"
-    assert "its own precision" in view.notes[0]
+    assert "its own precision, on copies: in double precision it raises TypeError: only float32." in view.notes[0]
 
 
 def test_numbers_that_are_not_those_of_the_first_run_are_held_and_it_is_said():
