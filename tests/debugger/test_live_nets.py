@@ -347,3 +347,13 @@ def test_two_passes_on_one_workspace_know_nothing_of_each_other():
     assert np.array_equal(other.finish().value("x@0"), before["x"])
     assert np.array_equal(one.finish().value("x@0"), before["x"])
     assert list(ws) == list(before)
+
+
+def test_a_pass_that_starts_at_several_numbers_does_not_call_them_one():
+    net, ws = Net("n"), Workspace()
+    net.Tanh("x", "y")
+    ws.feed("x", np.zeros(3))
+    one = live(net, ["y"], workspace=ws)
+    one.finish().restart()
+    one.session.run_to("Seeded")
+    assert one.session.narration == "The pass starts at `y@0`: its own gradient is one, `y_autogen_grad@0`."
