@@ -14,12 +14,15 @@ from ..debugger import Recording
 from ..debugger.document import Line, Trace
 from ..debugger.telling import key_of
 from ..gradient import Ys
+from ..program import Operator
+from ..program.control_flow import NETS
 from ..program.errors import repr_of
 from ..program.events import Visited
 from ..program.operator import parts_of
 from ..runtime.devices import is_on_gpu
 from . import kernel_shell
-from .cells import Cell, Cells, NotebookError, array_of, code_cell, operators_of, quoted, text_cell, with_values
+from .cell_code import quoted
+from .cells import Cell, Cells, NotebookError, array_of, code_cell, operators_of, text_cell, with_values
 
 Of = Literal["operator", "group", "pass"]
 """Of what: the operator at a position, the operator of the net with all that it brings, or the whole pass."""
@@ -103,6 +106,16 @@ class _Inserted(Cells):
                 "}",
             ),
         ]
+
+    def _has(self, module: str) -> bool:
+        """The kernels of the user's are there too, but for a function in Python: it ran once."""
+        return super()._has(module) or not module.startswith("gradviz.")
+
+    def _operator_code(self, op: Operator, line: Line) -> str:
+        """One with nested nets would fill the cell: it is taken out of the session."""
+        if op.type not in NETS:
+            return super()._operator_code(op, line)
+        return f"{self._session}.net.ops[{list(self._operators).index(line.id)}]"
 
     def _code_of(self, name: str, version: str) -> str:
         array = array_of(self._recording.values[key_of(version)], self.what)
