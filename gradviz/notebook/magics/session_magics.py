@@ -83,6 +83,22 @@ class SessionMagics:
         """
         return self._move(lambda one: one.continue_(), "continue_")
 
+    def finish(self, line: str) -> Any:
+        """Go to the end, past all breakpoints; a live pass runs all that is left.
+
+        Usage: %finish
+        Example: %finish
+        """
+        return self._move(lambda one: one.finish(), "finish")
+
+    def restart(self, line: str) -> Any:
+        """Go back to the start: nothing is run again.
+
+        Usage: %restart
+        Example: %restart
+        """
+        return self._move(lambda one: one.restart())
+
     def where(self, line: str) -> Any:
         """Show where the current session stands.
 
