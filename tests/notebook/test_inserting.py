@@ -83,6 +83,26 @@ def test_an_operator_of_the_users_own_runs_again_where_its_kernel_is(kernel: Ker
     assert result(kernel, "len(seen)") == "2"
 
 
+def test_a_pass_of_pytorch_is_steps_of_its_engine(kernel: Kernel) -> None:
+    pytest.importorskip("torch")
+    kernel.run(
+        "import torch\nt = torch.linspace(-1, 1, 5, requires_grad=True)\n"
+        "loss = (torch.tanh(t) * t).sum(); other = t.exp().sum()\n"
+        "session = gradviz.debug([loss, other]); before = len(session), session.position"
+    )
+    found = ran(kernel, "session", "pass")
+    assert found["t_grad"]
+    assert all(found.values())
+    code = result(kernel, "[cell['source'] for cell in session.to_cells('pass') if cell['cell_type'] == 'code']")
+    assert "= gradviz.live([loss, other])" in code
+    assert code.count(".step()") == 5
+    assert result(kernel, "t.grad is None and before[0] == len(session)") == "True"
+    kernel.run("net.Sqr('s', 'loss'); session = gradviz.debug(net, ['loss'], workspace=ws); net.ops.pop()")
+    assert ran(kernel, "session", "pass")["x_grad"]  # of the net, though a tensor is called loss
+    kernel.run("loss = t * 2; session = gradviz.debug(loss, gradient=torch.full((5,), 3.0)); session.finish()")
+    assert ".step()" not in result(kernel, "str(session.to_cells('pass'))")
+
+
 def test_a_branch_is_made_of_empty_stacks_and_short_to_read(kernel: Kernel) -> None:
     kernel.run(
         "branch = gradviz.Net('branch')\n"
