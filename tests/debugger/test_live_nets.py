@@ -136,6 +136,7 @@ def test_an_operator_that_fails_leaves_everything_as_it_was_and_runs_when_its_in
         with pytest.raises(RunError) as caught:
             one.step()
         assert caught.value.kind == "undefined_blob"
+        assert caught.value.ways_out[-1] == 'Feed it first: live.feed("w", array).'
         assert caught.value.message.startswith("Operator #1 b = Mul(a, w) reads w")
         assert one.next == "#1 Mul"
         assert len(one.session) == 2
@@ -183,6 +184,7 @@ def test_an_operator_runs_on_the_device_that_the_step_names(cupy):
     [
         (lambda one: one.feed("x", np.ones(3)), "shape_mismatch"),
         (lambda one: one.feed("new", object()), "bad_value"),
+        (lambda one: one.differentiate("loss"), "bad_ys"),
         (lambda one: one.step(device="cuda:7"), "bad_device"),
         (lambda one: one.step(device="nowhere"), "bad_device"),
         (lambda one: (one.finish(), one.skip()), "not_live"),
