@@ -211,9 +211,18 @@ def test_verbs_of_a_live_pass_run_what_is_next(terminal: Terminal) -> None:
     assert terminal.value("type(live.session.event).__name__") == "RuleApplied"
     terminal.run("live.session.finish();")
     assert "No event" in refusal(terminal.run("%run_to Accumulted"))
-    terminal.run("%finish")
+    terminal.run("%back 3", "%finish")  # from behind, too
     assert terminal.value("live.next") is None
     assert "This is the end" in terminal.run("%step").text
+
+
+def test_a_live_pass_goes_on_from_a_breakpoint_behind_which_more_has_happened(terminal: Terminal) -> None:
+    terminal.run("live = gradviz.live(net, ['s'], workspace=ws)", "%break Seeded")
+    terminal.run("%continue")
+    assert terminal.value("live.session.position < len(live.session)")
+    assert terminal.value("live.next") is not None
+    terminal.run("%continue")
+    assert terminal.value("live.next") is None
 
 
 def test_a_blob_of_a_run_of_a_nested_net_is_shown_by_its_path(terminal: Terminal) -> None:
