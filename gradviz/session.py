@@ -185,7 +185,8 @@ class Session(Shown):
         """Cells that run a part of this again, in the notebook of this kernel; as its file has them.
 
         They take what they start from out of this session, by the name that it has in the kernel. JupyterLab inserts
-        them, see its commands ``gradviz:insert-...``.
+        them, see its commands ``gradviz:insert-...``. Those of a pass of PyTorch are steps of its engine, as of
+        `gradviz.live`, from the variables that it was recorded from.
 
         Args:
             of: ``"operator"``, the one that this position is about; ``"group"``, the operator of the net behind it
@@ -199,7 +200,8 @@ class Session(Shown):
 
         going = self._pass()
         ways = {"": self} if going is None else {"": self, ".session": going}
-        return cells_beside(self._trace, self._live, self.position, of, ways)
+        is_plain = self._options.keys() <= {"forward", "budget", "spill"}
+        return cells_beside(self._trace, self._live, self.position, of, ways, is_plain)
 
     def to_ssa(self) -> "Session":
         """The same pass over `Net.to_ssa` of the net, where nothing is overwritten: a way out of a refused pass.

@@ -12,8 +12,8 @@ import numpy as np
 
 from .. import Net, Workspace
 from ..program import RunError
-from ..program.control_flow import operators_in
-from ..program.errors import meant, shorten
+from ..program.control_flow import operators_in, reads_from_outside
+from ..program.errors import a_few, meant, shorten
 from ..program.files import FileError, about
 from .files import read
 
@@ -52,7 +52,7 @@ def fed(args: Namespace, net: Net) -> Workspace:
                 f"--feed {text}: no operator of {net.name} reads {shorten(name)}.",
                 kind="undefined_blob",
                 blobs=[name],
-                ways_out=meant(name, inputs, 3) or FORMS,
+                ways_out=meant(name, inputs, 3) or [f"It reads {a_few(reads_from_outside(net.ops)) or 'nothing'}."],
             )
     return ws
 

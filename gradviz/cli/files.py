@@ -50,14 +50,16 @@ def is_recording(path: Path) -> bool:
 
 
 def read_net(path: Path) -> Net:
-    """The net in a file; raises FileError, NetError."""
+    """The net in a file, called after that where it has no name; raises FileError, NetError."""
     if is_recording(path):
         raise FileError(
             f"{path} is a recording, and a net is asked for.",
             kind="not_a_net",
             ways_out=["gradviz ask, graph and html read recordings.", "session.net.save(path) writes its net."],
         )
-    return Net.load(path)
+    net = Net.load(path)
+    net.name = net.name or path.stem
+    return net
 
 
 def read_recording(path: Path) -> Session:

@@ -17,6 +17,7 @@ from ..debugger.journal import UNDEFINED, complete
 from ..debugger.statistics import all_statistics, statistics
 from ..debugger.telling import measured
 from ..notebook.progress import shown_progress
+from ..operators.inference import AS_FLOAT
 from ..operators.registry import Array
 from ..operators.scopes import ScopeStack
 from ..program import Gradient, GradientError, GradientSlice, GradvizError
@@ -74,9 +75,9 @@ def recorded(net: Net, args: Namespace) -> Session:
 
 
 def _ys(net: Net, args: Namespace) -> list[str]:
-    outputs = _outputs(net)
-    if args.ys or len(outputs) == 1:
-        return list(dict.fromkeys(args.ys)) or outputs
+    outputs, named = _outputs(net), [y for text in args.ys for y in text.split(",")]
+    if named or len(outputs) == 1:
+        return list(dict.fromkeys(named)) or outputs
     raise GradientError(
         f"{net.name} {f'ends in {listed(outputs)}' if outputs else 'has no outputs'}: what is to be differentiated?",
         kind="bad_ys",
@@ -102,9 +103,11 @@ def _given(view: RunView | GradView, args: Namespace, path: Path | None) -> int:
 
 
 def _from_here(error: GradvizError) -> GradvizError:
-    """`error`; of a blob that was not fed with the way out of the command line."""
+    """`error`; of a blob that was not fed, or was fed integers, with the way out of the command line."""
     if error.kind == UNDEFINED and error.blobs:
         error.ways_out = (*error.ways_out, f"On the command line: --feed {error.blobs[0]}=FILE.npy.")
+    if AS_FLOAT in error.ways_out:
+        error.ways_out = (*error.ways_out, "On the command line: x=1 is an integer, x=1.0 is none.")
     return error
 
 

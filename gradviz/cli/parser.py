@@ -146,7 +146,11 @@ def _parameter(asked: ArgumentParser, parameter: inspect.Parameter) -> None:
 
 def _ys(one: ArgumentParser) -> None:
     one.add_argument(
-        "--ys", action="append", metavar="BLOB", default=[], help="what to differentiate (default: the one output)"
+        "--ys",
+        action="append",
+        metavar="BLOB",
+        default=[],
+        help="what to differentiate, y or y,z (default: the one output)",
     )
 
 

@@ -15,7 +15,7 @@ from ..operators import lookup
 from ..operators.arguments import check_names
 from ..program import Gradient, GradientError, GradientSlice, NetError, Operator
 from ..program.control_flow import NETS, check_structure, implicit_inputs, saved_name, scopes_of
-from ..program.errors import meant, repr_of, shorten
+from ..program.errors import a_few, meant, repr_of, shorten
 from ..program.events import Checked, InputChecked, Source
 from ..program.net import check_depth
 from ..program.operator import Ssa, check_name, parts_of, play
@@ -300,7 +300,7 @@ def parse_ys(
 
 
 def _unknown(y: str, blobs: Set[str], local_to: str | None) -> GradientError:
-    more = meant(y, blobs, 3) or ["str(net) lists every blob."]
+    more = meant(y, blobs, 3) or [f"It has {a_few(sorted(blobs))}."] * bool(blobs)
     if local_to is not None:
         more = [
             f"{shorten(y)} is local to the net {local_to}, whose Do keeps it to itself: make it an output of that Do."

@@ -8,13 +8,10 @@ gradient against the recorded one. What is small stands in its cells, the rest i
 from __future__ import annotations
 
 import io
-import json
 import re
-import sys
 from abc import ABC, abstractmethod
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
-from pprint import pformat
 from typing import Any
 
 import msgspec
@@ -26,17 +23,16 @@ from ..debugger.document import Line, Trace
 from ..debugger.telling import key_of
 from ..gradient import IR, Ys
 from ..operators import lookup
-from ..operators.arguments import own_arguments
 from ..operators.registry import Array
 from ..operators.scopes import ScopeStack
 from ..program import GradvizError, NetDef, Operator
-from ..program.control_flow import NETS, implicit_inputs
+from ..program.control_flow import NETS, implicit_inputs, nested_nets, reads_from_outside
 from ..program.errors import count_of
 from ..program.files import path_of, write_whole
-from ..program.net import plain_argument
 from ..program.operator import free_name, parts_of
 from ..runtime.devices import CPU, moved
 from ..version import __version__
+from .cell_code import array_code, call_code, device_code, operator_code, plain, quoted, ys_code
 
 INLINE = 64
 """Elements of an array that stands in a cell; a larger one is kept in a file."""
@@ -58,8 +54,6 @@ for name, recorded in gradients.items():
     scale = 0 if exact else tolerance * np.abs(recorded[np.isfinite(recorded)]).max(initial=0)
     np.testing.assert_allclose(computed, recorded, rtol=tolerance, atol=scale, err_msg=name)
 print(f"All {len(gradients)} are as recorded.")"""
-
-WIDTH = 110
 
 
 class NotebookError(GradvizError):
@@ -181,8 +175,8 @@ class Cells(ABC):
         self._halves = self._forward, self._backward = halves
         self._ys = ys
         self._skip = skip
-        everything = operators_of([*trace.forward, *trace.backward])
-        self._operators = {line.id: op for line, op in zip(everything, recording.operators, strict=False)}
+        self._lines = operators_of([*trace.forward, *trace.backward])
+        self._operators = {line.id: op for line, op in zip(self._lines, recording.operators, strict=False)}
         self._narrated: set[int] = set()
         self.is_live = self._is_live()
 
@@ -194,20 +188,21 @@ class Cells(ABC):
         has_run = {line.ran is not None for line in operators_of(self._backward)}
         if len(has_run) > 1:  # gradients have the names of the end here, and a live net names them as it goes
             return False
-        forward, backward = ([_plain(self._operators[line.id]) for line in operators_of(half)] for half in self._halves)
-        if not forward or not all(_is_ours(op) and op.type not in NETS for op in (*forward, *backward)):
+        forward, backward = ([plain(self._operators[line.id]) for line in operators_of(half)] for half in self._halves)
+        if not forward or any(op.type in NETS or self._foreign(op) for op in (*forward, *backward)):
+            return False
+        if backward and not self._ys:  # a gradient that is zero whatever arrives
             return False
         if any(self._casts(line) for line in operators_of(self._backward)):
             return False
         try:
-            return not backward or [*map(_plain, IR(forward, self._skip).get_backward_pass(self._ys)[0])] == backward
+            return not backward or [*map(plain, IR(forward, self._skip).get_backward_pass(self._ys)[0])] == backward
         except GradvizError:
             return False
 
     def start(self) -> list[str]:
         """Code that feeds what they start from, and begins."""
-        fed = self.fed().items()
-        lines = [f"{self.ws}.feed({quoted(name)}, {self._code_of(f'fed/{name}', version)})" for name, version in fed]
+        lines = [self._feed(name, version) for name, version in self.fed().items()]
         if not self.is_live:
             return [*lines, self.ws]
         begin = (
@@ -215,13 +210,19 @@ class Cells(ABC):
         )
         return [*lines, f"{self.net} = gradviz.Net({quoted(self._trace.name)})", begin, self.live]
 
+    def _feed(self, name: str, version: str) -> str:
+        value = self._recording.values[key_of(version)]
+        if isinstance(value, ScopeStack) and value.top is None and value.below is None:
+            return f"{self.ws}.run_operator({operator_code(Operator('CreateScope', [], [name]))})"
+        return f"{self.ws}.feed({quoted(name)}, {self._code_of(f'fed/{name}', version)})"
+
     def steps(self) -> Iterator[Cell]:
         """The cells of the operators."""
         for title, lines in zip(("The net", "Its backward pass"), self._halves, strict=True):
             if lines:
                 yield text_cell(f"## {title}")
             if self.is_live and operators_of(lines) and lines is self._backward:
-                yield code_cell(f"{self.live}.differentiate({_ys_code(self._ys)})")
+                yield code_cell(f"{self.live}.differentiate({ys_code(self._ys)})")
             for line in lines:
                 if line.kind == "passed":
                     yield text_cell(*self._story(line))
@@ -232,18 +233,18 @@ class Cells(ABC):
 
     def _step(self, op: Operator, line: Line) -> Iterator[Cell]:
         title = f"### `{', '.join(line.outputs)} = {line.type}({', '.join(line.inputs)})`"
-        if not _is_ours(op):
-            yield text_cell(title, *self._story(line), _foreign(op))
+        if (foreign := self._foreign(op)) is not None:
+            yield text_cell(title, *self._story(line), self._why_given(op, line, foreign))
             yield code_cell(*self._give(op, line), *self._look(op, line))
             return
         yield text_cell(title, *self._story(line))
         if not self.is_live:
-            ran = [op, *self._casts(line)]
-            yield code_cell(*[f"{self.ws}.run_operator({operator_code(one)})" for one in ran], *self._look(op, line))
+            ran = [self._operator_code(op, line), *map(operator_code, self._casts(line))]
+            yield code_cell(*[f"{self.ws}.run_operator({one})" for one in ran], *self._look(op, line))
             return
-        step = f"{self.live}.step({_device_code(op)})"
+        step = f"{self.live}.step({device_code(op)})"
         is_forward = line.role == "forward"
-        yield code_cell(*([f"{self.net}.{_call_code(op)}", step] if is_forward else [f"{step}  # {op}"]))
+        yield code_cell(*([f"{self.net}.{call_code(op)}", step] if is_forward else [f"{step}  # {op}"]))
 
     def _casts(self, line: Line) -> list[Operator]:
         """What casts the gradients that a line writes as a tape does: each is handed on in the dtype of its blob."""
@@ -269,6 +270,40 @@ class Cells(ABC):
         if len(line.history) > 1:
             before = ", ".join(f"`{name}`" for name in line.history[0].outputs)
             yield f"It first wrote {before}: an accumulation gave it the names it has here."
+
+    def _foreign(self, op: Operator) -> Operator | None:
+        """Of an operator, it or one in its nested nets whose kernel is not there where the cells run; None: all are."""
+        operator_type = lookup(op.type)
+        if operator_type is None or (operator_type.kernel and not self._has(operator_type.kernel.__module__)):
+            return op
+        inner = (one for net in op.args.values() if isinstance(net, NetDef) for one in net.ops)
+        return next(filter(None, map(self._foreign, inner)), None)
+
+    def _has(self, module: str) -> bool:
+        """Whether the kernels of a module are there where the cells run."""
+        return module.startswith(OURS)
+
+    def _operator_code(self, op: Operator, line: Line) -> str:
+        """Code that has the operator of a line."""
+        return operator_code(op)
+
+    def _why_given(self, op: Operator, line: Line, foreign: Operator) -> str:
+        if foreign is not op:
+            raise NotebookError(
+                f"No {self.what} can be made of this session: a net in {op.type} has {foreign.type}, whose kernel is "
+                "not part of gradviz.",
+                kind="no_values",
+                ways_out=[
+                    "session.to_html and session.save keep all that was recorded.",
+                    'In the kernel that has it: session.to_cells("pass"), or Cells in the widget.',
+                ],
+            )
+        if op.type.startswith("PythonFunction"):
+            return f"{line.type} is a function in Python that ran once, so what it gave is fed here as it was recorded."
+        return (
+            f"The kernel of {op.type} is not part of gradviz, so what it gave is fed here as it was recorded. Where "
+            f"the kernel is registered, run it instead: `{self.ws}.run_operator({operator_code(op)})`."
+        )
 
     def _give(self, op: Operator, line: Line) -> Iterator[str]:
         for name, version in zip(op.outputs, line.outputs, strict=True):
@@ -297,10 +332,13 @@ class Cells(ABC):
 
     def fed(self) -> dict[str, str]:
         """What they read and do not write themselves: blob -> version."""
-        lines = operators_of([*self._forward, *self._backward])
-        written = {version for line in lines for version in line.outputs}
-        read = {version for line in lines for version in line.inputs}
-        read |= {f"{name}@0" for line in lines for name in implicit_inputs(self._operators[line.id])}
+        own = {line.id for half in self._halves for line in half}
+        read, written, now = set[str](), set[str](), dict[str, str]()
+        for line in self._lines:
+            if line.id in own:
+                read |= {*line.inputs, *(now.get(name, f"{name}@0") for name in _unlisted(self._operators[line.id]))}
+                written.update(line.outputs)
+            now |= {key_of(version)[0]: version for version in line.outputs}
         return {
             name: f"{name}@{number}" for name, number in self._recording.values if f"{name}@{number}" in read - written
         }
@@ -399,27 +437,12 @@ def code_cell(*lines: str) -> Cell:
     return {"cell_type": "code", "metadata": {}, "source": "\n".join(lines), "execution_count": None, "outputs": []}
 
 
-def _is_ours(op: Operator) -> bool:
-    """Whether every gradviz can run an operator: neither it nor one in its nested nets has a kernel of a user's."""
-    operator_type = lookup(op.type)
-    if operator_type is None:
-        return False
-    if operator_type.kernel is not None and not operator_type.kernel.__module__.startswith(OURS):
-        return False
-    return all(_is_ours(inner) for net in op.args.values() if isinstance(net, NetDef) for inner in net.ops)
-
-
-def _plain(op: Operator) -> Operator:
-    """An operator with nothing but what the cells say of it."""
-    operator_type = lookup(op.type)
-    return Operator(op.type, op.inputs, op.outputs, own_arguments(op, operator_type and operator_type.args), op.device)
-
-
-def _foreign(op: Operator) -> str:
-    return (
-        f"The kernel of {op.type} is not part of gradviz, so what it gave is fed here as it was recorded. Where the "
-        f"kernel is registered, run it instead: `ws.run_operator({operator_code(op)})`."
-    )
+def _unlisted(op: Operator) -> Iterator[str]:
+    """What an operator may read and does not list: what it leaves as it is, or what its nets take a shape of."""
+    yield from implicit_inputs(op)
+    if op.type != "Do":
+        for net in nested_nets(op).values():
+            yield from reads_from_outside(net.ops)
 
 
 def array_of(value: Array | ScopeStack, what: str) -> Array:
@@ -432,57 +455,6 @@ def array_of(value: Array | ScopeStack, what: str) -> Array:
         raise NotebookError(
             f"No {what} can be made of this session: it is fed a stack of workspaces, which cannot be written down.",
             kind="no_values",
-            ways_out=["Take the operators that fill the stack too: record them, or insert the whole pass."],
+            ways_out=["Take the operators that fill the stack too: insert the group, or the whole pass."],
         )
     return value
-
-
-def array_code(array: np.ndarray[Any, Any]) -> str:
-    """``np.array([[1.5, nan]], dtype="float32")``: every element to the last bit; `nan` and `inf` are names."""
-    if array.size == 0:
-        return f'np.zeros({array.shape}, dtype="{array.dtype}")'
-    if array.dtype.kind == "c" and not np.isfinite(array).all():  # numpy writes nanj, which is no name
-        return f'{array_code(np.stack([array.real, array.imag], -1))}.view("{array.dtype}")[..., 0]'
-    with np.printoptions(threshold=sys.maxsize, floatmode="unique", linewidth=WIDTH, legacy=False):
-        elements = np.array2string(array, separator=", ", prefix="np.array(")
-    return f'np.array({elements}, dtype="{array.dtype}")'
-
-
-def operator_code(op: Operator) -> str:
-    """An operator as code; one with nested nets comes out of a net's JSON form."""
-    form: dict[str, Any] = msgspec.to_builtins(op, enc_hook=plain_argument)
-    if any(isinstance(value, dict) for value in form.get("args", {}).values()):
-        net = pformat({"ops": [form]}, width=WIDTH, sort_dicts=False)
-        return f"gradviz.Net.from_dict({net}).ops[0]"
-    args = _plain(op).args
-    args = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in args.items()}
-    given = [f"args={pformat(args, width=WIDTH, sort_dicts=False)}"] if args else []
-    device = [_device_code(op)] if op.device else []
-    return f"gradviz.Operator({', '.join([quoted(op.type), _listed(op.inputs), _listed(op.outputs), *given, *device])})"
-
-
-def _call_code(op: Operator) -> str:
-    """``FC(["x", "w", "b"], "h")``: what adds an operator to a net, without its device."""
-    names = [quoted(some[0]) if len(some) == 1 else _listed(some) for some in (op.inputs, op.outputs)]
-    args = [f"{name}={pformat(value, width=WIDTH, sort_dicts=False)}" for name, value in _plain(op).args.items()]
-    return f"{op.type}({', '.join([*names, *args])})"
-
-
-def _device_code(op: Operator) -> str:
-    return "" if op.device is None else f'device="{op.device}"'
-
-
-def _ys_code(ys: Ys) -> str:
-    if not isinstance(ys, Mapping):
-        return _listed(list(ys))
-    given = {y: quoted(one) if isinstance(one, str) else one and f"gradviz.{one}" for y, one in ys.items()}
-    return f"{{{', '.join(f'{quoted(y)}: {one}' for y, one in given.items())}}}"
-
-
-def quoted(text: str) -> str:
-    """A text as code, whatever is in it."""
-    return json.dumps(text, ensure_ascii=False)
-
-
-def _listed(names: list[str]) -> str:
-    return f"[{', '.join(map(quoted, names))}]"

@@ -14,12 +14,15 @@ from ..debugger import Recording
 from ..debugger.document import Line, Trace
 from ..debugger.telling import key_of
 from ..gradient import Ys
+from ..program import Operator
+from ..program.control_flow import NETS
 from ..program.errors import repr_of
 from ..program.events import Visited
-from ..program.operator import parts_of
+from ..program.operator import free_name, parts_of
 from ..runtime.devices import is_on_gpu
 from . import kernel_shell
-from .cells import Cell, Cells, NotebookError, array_of, code_cell, operators_of, quoted, text_cell, with_values
+from .cell_code import quoted
+from .cells import Cell, Cells, NotebookError, array_of, code_cell, operators_of, text_cell, with_values
 
 Of = Literal["operator", "group", "pass"]
 """Of what: the operator at a position, the operator of the net with all that it brings, or the whole pass."""
@@ -31,12 +34,13 @@ Halves = tuple[Sequence[Line], Sequence[Line]]
 
 
 def cells_beside(
-    trace: Trace, recording: Recording | None, position: int, of: Of, ways: Mapping[str, object]
+    trace: Trace, recording: Recording | None, position: int, of: Of, ways: Mapping[str, object], is_plain: bool = True
 ) -> list[Cell]:
     """The cells, first to last.
 
     Args:
         ways: what leads to the session: code behind the name of a thing -> that thing.
+        is_plain: whether the pass starts with ones and goes to all that there is.
 
     Raises:
         NotebookError: ``no_values``; ``no_name``, ``no_operator``, ``too_large``, ``bad_argument``.
@@ -50,6 +54,9 @@ def cells_beside(
     shell = kernel_shell()
     names: Mapping[str, object] = {} if shell is None else shell.user_ns
     session = _called(names, ways)
+    is_named = all(getattr(names.get(y), "grad_fn", None) is not None for y in recording.ys)
+    if of == "pass" and trace.engine == "torch" and is_named and is_plain:
+        return _steps_of_tensors(session, trace, recording, names)
     ys, skip = recording.ys, recording.skip
     halves: Halves = (trace.forward, trace.backward)
     if of != "pass":
@@ -83,11 +90,8 @@ class _Inserted(Cells):
         """Every cell, first to last."""
         written = operators_of(self._backward) or operators_of(self._forward)
         last = dict(key_of(version) for line in written for version in line.outputs if self._is_array(version))
-        versions = ", ".join(
-            f"{quoted(name)}: {quoted(f'{self._around}{name}@{number}')}" for name, number in last.items()
-        )
+        versions = {name: f"{self._around}{name}@{number}" for name, number in last.items()}
         now = f"{self.live}.workspace" if self.is_live else self.ws
-        recorded = f"{self._session}.value(version, at={self._trace.length})"
         return [
             text_cell(
                 f"## Steps of {self._trace.name}",
@@ -95,20 +99,63 @@ class _Inserted(Cells):
             ),
             code_cell("import numpy as np\n\nimport gradviz\n", f"{self.ws} = gradviz.Workspace()", *self.start()),
             *self.steps(),
-            text_cell("Whether this is what was recorded:"),
-            code_cell(
-                "{",
-                f"    name: np.allclose({now}[name], {recorded}, equal_nan=True)",
-                f"    for name, version in {{{versions}}}.items()",
-                "}",
-            ),
+            *_comparison(versions, f"{now}[name]", f"{self._session}.value(version, at={self._trace.length})"),
         ]
+
+    def _has(self, module: str) -> bool:
+        """The kernels of the user's are there too, but for a function in Python: it ran once."""
+        return super()._has(module) or not module.startswith("gradviz.")
+
+    def _operator_code(self, op: Operator, line: Line) -> str:
+        """One with nested nets would fill the cell: it is taken out of the session."""
+        if op.type not in NETS:
+            return super()._operator_code(op, line)
+        return f"{self._session}.net.ops[{list(self._operators).index(line.id)}]"
 
     def _code_of(self, name: str, version: str) -> str:
         array = array_of(self._recording.values[key_of(version)], self.what)
         to_host = ".get()" * is_on_gpu(array)
         named = quoted(self._around + version)
         return f"{self._session}.value({named}, at={self._trace.length}){to_host}"
+
+
+def _steps_of_tensors(session: str, trace: Trace, recording: Recording, names: Mapping[str, object]) -> list[Cell]:
+    """Steps of the engine of the tensors that a pass starts from: each runs one node of their graph once more."""
+    live = free_name("live", names.__contains__)
+    begins = [at for at, one in enumerate(recording.events, 1) if isinstance(one, Visited) and not one.path]
+    cells = [
+        text_cell(
+            f"## Steps of {trace.name}",
+            f"Its engine goes backward once more, one node a cell, and `{session}` stays as it is. The graph has to be "
+            "there still: backward() frees it.",
+        ),
+        code_cell(
+            "import numpy as np\n\nimport gradviz\n", f"{live} = gradviz.live([{', '.join(recording.ys)}])", live
+        ),
+    ]
+    for at, end in zip(begins, [*begins[1:], trace.length], strict=False):
+        made = [line for line in operators_of(trace.backward) if at <= line.made <= end]
+        titles = [f"### `{', '.join(line.outputs)} = {line.type}({', '.join(line.inputs)})`" for line in made]
+        said = [trace.narration(one) for one in dict.fromkeys([at, *(line.made for line in made)])]
+        cells += [text_cell(*titles, *said), code_cell(f"{live}.step()")]
+    last = dict(key_of(one) for line in operators_of(trace.backward) for one in line.outputs if one in trace.values)
+    versions = {name: f"{name}@{number}" for name, number in last.items()}
+    recorded = f"{session}.value(version, at={trace.length})"
+    return [*cells, *_comparison(versions, f"{live}.session.value(version)", recorded)]
+
+
+def _comparison(versions: Mapping[str, str], computed: str, recorded: str) -> list[Cell]:
+    """What was computed beside what was recorded; each is code about a `name` and its `version`."""
+    pairs = ", ".join(f"{quoted(name)}: {quoted(version)}" for name, version in versions.items())
+    return [
+        text_cell("Whether this is what was recorded:"),
+        code_cell(
+            "{",
+            f"    name: np.allclose({computed}, {recorded}, equal_nan=True)",
+            f"    for name, version in {{{pairs}}}.items()",
+            "}",
+        ),
+    ]
 
 
 def _called(names: Mapping[str, object], ways: Mapping[str, object]) -> str:

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from .code_line import Calls
-from .errors import GradvizError, NetError, repr_of, shorten
+from .errors import GradvizError, NetError, count_of, repr_of, shorten
 from .files import about, read_whole, write_whole
 from .operator import Operator, check_operator
 
@@ -177,7 +177,7 @@ class NetDef:
         return net
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name!r}, {len(self.ops)} operators>"
+        return f"<{type(self).__name__} {self.name!r}, {count_of(len(self.ops), 'operator')}>"
 
 
 def with_nets(op: Operator, index: int, around: int = 0) -> Operator:

@@ -172,6 +172,14 @@ def test_a_pass_that_stops_is_saved_up_to_there(command: Command) -> None:
     assert command("ask", "over.gradviz.json", "versions", "u").out.startswith("u has 2 versions")
 
 
+def test_several_ys_stand_behind_one_option_and_a_net_without_a_name_is_called_as_its_file(command: Command) -> None:
+    ops = [{"type": one, "inputs": ["x"], "outputs": [one]} for one in ("Tanh", "Sin")]
+    Path("both.json").write_text(json.dumps({"ops": ops}))
+    told = command("grad", "both.json", "--ys", "Tanh,Sin").out
+    assert told == command("grad", "both.json", "--ys", "Tanh", "--ys", "Sin").out
+    assert told.startswith("both, differentiated from Tanh and Sin: 5 gradient operators")
+
+
 def test_what_is_not_fed_or_mistyped_is_said_with_the_way_out(net: Path, command: Command) -> None:
     for what in (["run", "net.json"], ["grad", "net.json", "--device", "cpu"]):
         done = command(*what)
@@ -186,6 +194,9 @@ def test_what_is_not_fed_or_mistyped_is_said_with_the_way_out(net: Path, command
         (["run", "net.json", "--feed", "xx=1.0"], "Did you mean x?"),
         (["run", "net.json", "--feed", "x.npz", "--fetch", "aa"], "Did you mean a?"),
         (["grad", "net.json", "--ys", "yy"], "Did you mean y?"),
+        (["grad", "net.json", "--ys", "y,loss"], "The net has no blob loss to differentiate.\n  - It has a, x and y."),
+        (["run", "net.json", "--feed", "loss=1.0"], "no operator of lesson reads loss.\n  - It reads x."),
+        (["run", "net.json", "--feed", "x=1"], "On the command line: x=1 is an integer, x=1.0 is none."),
         (["run", "net.json", "--feed", "x.npz", "--fetch", ""], "The workspace has no blob ''."),
         (["grad", "net.json", "--ys", ""], "The net has no blob '' to differentiate."),
         (["run", "net.json", "--feed", "=1"], "--feed =1: no name stands before the =."),

@@ -136,6 +136,7 @@ def test_an_operator_that_fails_leaves_everything_as_it_was_and_runs_when_its_in
         with pytest.raises(RunError) as caught:
             one.step()
         assert caught.value.kind == "undefined_blob"
+        assert caught.value.ways_out[-1] == 'Feed it first: live.feed("w", array).'
         assert caught.value.message.startswith("Operator #1 b = Mul(a, w) reads w")
         assert one.next == "#1 Mul"
         assert len(one.session) == 2
@@ -183,6 +184,7 @@ def test_an_operator_runs_on_the_device_that_the_step_names(cupy):
     [
         (lambda one: one.feed("x", np.ones(3)), "shape_mismatch"),
         (lambda one: one.feed("new", object()), "bad_value"),
+        (lambda one: one.differentiate("loss"), "bad_ys"),
         (lambda one: one.step(device="cuda:7"), "bad_device"),
         (lambda one: one.step(device="nowhere"), "bad_device"),
         (lambda one: (one.finish(), one.skip()), "not_live"),
@@ -347,3 +349,13 @@ def test_two_passes_on_one_workspace_know_nothing_of_each_other():
     assert np.array_equal(other.finish().value("x@0"), before["x"])
     assert np.array_equal(one.finish().value("x@0"), before["x"])
     assert list(ws) == list(before)
+
+
+def test_a_pass_that_starts_at_several_numbers_does_not_call_them_one():
+    net, ws = Net("n"), Workspace()
+    net.Tanh("x", "y")
+    ws.feed("x", np.zeros(3))
+    one = live(net, ["y"], workspace=ws)
+    one.finish().restart()
+    one.session.run_to("Seeded")
+    assert one.session.narration == "The pass starts at `y@0`: its own gradient is one, `y_autogen_grad@0`."

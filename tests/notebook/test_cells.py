@@ -266,6 +266,20 @@ def test_an_operator_of_a_users_own_is_given_as_recorded(tmp_path: Path, monkeyp
     np.testing.assert_array_equal(found["x_grad"], [3.0, 12.0])
 
 
+def test_an_operator_of_a_users_own_in_a_branch_is_refused_by_its_name(tmp_path: Path) -> None:
+    net = gradviz.Net("own")
+    with net.If("is"):
+        net.TestCube("x", "y")
+    with net.Else():
+        net.Copy("x", "y")
+    ws = gradviz.Workspace()
+    ws.feed("is", True)
+    ws.feed("x", np.array([1.0, -2.0]))
+    with pytest.raises(NotebookError, match="a net in If has TestCube, whose kernel is not part of gradviz") as raised:
+        gradviz.debug(net, ["y"], workspace=ws).to_notebook(tmp_path / "own.ipynb")
+    assert 'session.to_cells("pass")' in raised.value.ways_out[1]
+
+
 class Square(gradviz.Function):
     def forward(self, xs: Any) -> Any:
         return xs[0] ** 2
@@ -278,6 +292,9 @@ def test_a_function_in_python_is_given_as_recorded(tmp_path: Path, monkeypatch: 
     y = Square()(gradviz.Variable(np.array([1.0, -2.0]), name="x"))
     gradviz.debug(gradviz.functions.sum(y)).to_notebook(tmp_path / "own.ipynb")
     del y  # and with it the call
+    story = (tmp_path / "own.ipynb").read_text()
+    assert "Square is a function in Python that ran once" in story
+    assert "uid" not in story
     gradients = run(tmp_path / "own.ipynb", monkeypatch)["gradients"]
     np.testing.assert_array_equal(gradients["x_grad"], [2.0, -4.0])
 

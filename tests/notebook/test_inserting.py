@@ -68,6 +68,73 @@ def test_the_cells_run_and_give_what_was_recorded(kernel: Kernel, recorded: str,
     assert all(found.values())
 
 
+def test_an_operator_of_the_users_own_runs_again_where_its_kernel_is(kernel: Kernel) -> None:
+    kernel.run(
+        "seen = []\n"
+        "@gradviz.register_kernel('save')\n"
+        "def halve(op, x):\n    seen.append(x); return x / op.args['by']\n"
+        "@gradviz.register_gradient('save')\n"
+        "def rule(op, g_output):\n"
+        "    return gradviz.Operator('save', g_output, ['x_grad'], {'by': 2.0}), ['x_grad']\n"
+        "own = gradviz.Net('own'); own.add('save', 'x', 'y', by=2.0)\n"
+        "session = gradviz.debug(own, ['y'], workspace=ws); seen.clear()"
+    )
+    assert ran(kernel, "session", "pass") == {"y_autogen_grad": True, "x_grad": True}
+    assert result(kernel, "len(seen)") == "2"
+
+
+def test_a_pass_of_pytorch_is_steps_of_its_engine(kernel: Kernel) -> None:
+    pytest.importorskip("torch")
+    kernel.run(
+        "import torch\nt = torch.linspace(-1, 1, 5, requires_grad=True)\n"
+        "loss = (torch.tanh(t) * t).sum(); other = t.exp().sum()\n"
+        "session = gradviz.debug([loss, other]); before = len(session), session.position"
+    )
+    found = ran(kernel, "session", "pass")
+    assert found["t_grad"]
+    assert all(found.values())
+    code = result(kernel, "[cell['source'] for cell in session.to_cells('pass') if cell['cell_type'] == 'code']")
+    assert "= gradviz.live([loss, other])" in code
+    assert code.count(".step()") == 5
+    assert result(kernel, "t.grad is None and before[0] == len(session)") == "True"
+    kernel.run("net.Sqr('s', 'loss'); session = gradviz.debug(net, ['loss'], workspace=ws); net.ops.pop()")
+    assert ran(kernel, "session", "pass")["x_grad"]  # of the net, though a tensor is called loss
+    kernel.run("loss = t * 2; session = gradviz.debug(loss, gradient=torch.full((5,), 3.0)); session.finish()")
+    assert ".step()" not in result(kernel, "str(session.to_cells('pass'))")
+
+
+def test_a_branch_is_made_of_empty_stacks_and_short_to_read(kernel: Kernel) -> None:
+    kernel.run(
+        "branch = gradviz.Net('branch')\n"
+        "with branch.If('is'): branch.Tanh('x', 'y')\n"
+        "with branch.Else(): branch.Copy('x', 'y')\n"
+        "fed = gradviz.Workspace(); fed.feed('is', True); fed.feed('x', [1.0, 2.0])\n"
+        "session = gradviz.debug(branch, ['y'], workspace=fed)"
+    )
+    for of, gives in (("operator", "y"), ("group", "x_grad")):
+        assert ran(kernel, "session", of, "If") == {gives: True}
+    code = result(kernel, "[cell['source'] for cell in session.to_cells('operator')]")
+    assert re.search(r"ws\w*.run_operator\(gradviz.Operator\(\"CreateScope\", \[\], \[\"if_0/then/scope\"\]\)\)", code)
+    assert "run_operator(session.net.ops[2])" in code
+
+
+def test_what_is_zero_whatever_arrives_has_no_ys_to_begin_at(kernel: Kernel) -> None:
+    kernel.run("ends = gradviz.Net('ends'); ends.Tanh('x', 'a'); ends.ZeroGradient('a', []); ends.Sqr('x', 'b')")
+    kernel.run("session = gradviz.debug(ends, ['b'], workspace=ws); session.run_to('ZeroGradient')")
+    assert ran(kernel, "session", "group", "ZeroGradient") == {"a_grad": True}
+
+
+def test_a_branch_that_was_not_taken_finds_what_it_takes_a_shape_of(kernel: Kernel) -> None:
+    kernel.run(
+        "branch = gradviz.Net('branch'); branch.Copy('x', 'y')\n"
+        "with branch.If('is'): branch.Mul(['y', 'w'], 'y')\n"
+        "fed = gradviz.Workspace(); fed.feed('is', False)\n"
+        "for name in ('x', 'w'): fed.feed(name, [1.0, 2.0])\n"
+        "session = gradviz.debug(branch, ['y'], workspace=fed)"
+    )
+    assert all(ran(kernel, "session", "pass").values())
+
+
 def test_the_cells_take_what_names_mean_at_the_end_wherever_the_session_stands(kernel: Kernel) -> None:
     kernel.run(RECORDED["code"])
     # The first gradient of x was called x_grad@0, and the second x_grad@1, until their sum was called that.
@@ -125,7 +192,12 @@ def test_a_view_gets_them_as_the_file_of_a_notebook_has_them(kernel: Kernel) -> 
         ("made = [debug()]", "made[0].to_cells('pass')", "no_name", "session = gradviz.debug(net, ys, workspace=ws)"),
         ("session = debug()", "session.to_cells()", "no_operator", "Step to one"),
         (RECORDED["loop"] + "session.run_to('RuleApplied')", "session.to_cells()", "no_operator", "Step out of it"),
-        (RECORDED["loop"] + "session.run_to('While')", "session.to_cells()", "no_values", "insert the whole pass"),
+        (
+            RECORDED["loop"] + "session.finish()",
+            "session.to_cells('operator')",
+            "no_values",
+            "insert the group, or the whole pass",
+        ),
         ("session = debug()", "session.to_cells('everything')", "bad_argument", "'operator', 'group', 'pass'"),
         (
             "long = gradviz.Net()\nfor at in range(150): long.Tanh(f'x{at}' if at else 'x', f'x{at + 1}')\n"

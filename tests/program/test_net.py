@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from gradviz import GradientSlice, GradvizError, Net, NetError, Operator
+from gradviz import GradientSlice, GradvizError, Net, NetError, Operator, Workspace
 from gradviz.program.operator import Device
 
 
@@ -176,3 +176,11 @@ def test_a_hostile_name_in_a_file_is_refused():
 def test_deep_nesting_is_refused_not_crashed():
     with pytest.raises(NetError):
         Net.from_json("[" * 100_000)
+
+
+def test_what_there_is_one_of_is_counted_as_one():
+    net, ws = Net("n"), Workspace()
+    net.Tanh("x", "y")
+    ws.feed("x", 1.0)
+    assert repr(net) == "<Net 'n', 1 operator>"
+    assert repr(ws).startswith("<Workspace on cpu, 1 blob>")

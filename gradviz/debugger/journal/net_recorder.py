@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from ...gradient import IR, Ys
+from ...gradient import IR, Ys, parse_ys
 from ...gradient.deduplication import check_aggregator, deduplication_events
 from ...gradient.refusals import skip_of
 from ...operators.registry import Array
@@ -202,6 +202,8 @@ def check_arguments(net: object, ys: object, workspace: object) -> None:
             kind="bad_value",
             ways_out=["ws = gradviz.Workspace(); ws.feed(name, array) for each input."],
         )
+    if ys is not None and not isinstance(ys, list | Mapping):
+        parse_ys(ys, set())  # says what they must be
     if isinstance(ys, list | dict) and not ys:
         raise GradientError(
             "ys is empty: there is nothing to differentiate.", kind="bad_ys", ways_out=['Write ["loss"].']

@@ -21,6 +21,8 @@ from .usage import misused, show
 
 OPTIONS = ("--net", "--ys", "--device")
 
+NAMED = "Or name one that is there: %%gradviz --ys loss."
+
 
 class CellMagic:
     """`%%gradviz`.
@@ -135,23 +137,31 @@ class CellMagic:
         return ran.result
 
     def _start(self, ys: Sequence[str], result: Any, before: Mapping[str, Any]) -> Any:
-        """What to go backward from: the variables that are named, else the result or the only new scalar."""
+        """What to go backward from: the variables that are named, else the result or the only new scalar.
+
+        Of what requires no gradient the recording says why.
+        """
         names = self._shell.user_ns
-        candidates = {name: value for name, value in names.items() if name[:1] != "_" and goes_back(value)}
+        candidates = {name: value for name, value in names.items() if name[:1] != "_" and _is_tensor(value)}
         for y in ys:
             if y not in candidates:
-                raise misused(
-                    f"{shorten(y)} is no Variable or tensor from which gradients go back.", *meant(y, candidates, 3)
-                )
+                near = meant(y, [name for name, one in candidates.items() if goes_back(one)], 3)
+                raise misused(f"{shorten(y)} is no Variable or tensor from which gradients go back.", *near)
         if ys:
             return candidates[ys[0]] if len(ys) == 1 else [candidates[y] for y in ys]
         if goes_back(result):
             return result
         new = {name: one for name, one in candidates.items() if before.get(name) is not one}
-        scalars = [name for name, one in new.items() if getattr(one, "ndim", one) == 0]
+        scalars = [name for name, one in new.items() if goes_back(one) and getattr(one, "ndim", one) == 0]
         if len(scalars) == 1:
             return new[scalars[0]]
-        wanted = next(iter([*scalars, *new]), "loss")
+        if not scalars and _is_tensor(result):
+            return result
+        if not new:
+            raise misused(
+                "The cell makes no Variable and no tensor to go backward from.", "Compute a loss in it.", NAMED
+            )
+        wanted = next(iter([*scalars, *(name for name, one in new.items() if goes_back(one)), *new]))
         raise misused("The cell does not say what to go backward from.", f"Write %%gradviz --ys {wanted}")
 
 
@@ -166,10 +176,12 @@ def _is_in_loop() -> bool:
 
 def goes_back(value: Any) -> bool:
     """Whether a value was computed by something that can go backward."""
-    if isinstance(value, Variable):
-        return value.creator is not None
+    return _is_tensor(value) and (value.creator if isinstance(value, Variable) else value.grad_fn) is not None
+
+
+def _is_tensor(value: Any) -> bool:
     torch = sys.modules.get("torch")
-    return torch is not None and isinstance(value, torch.Tensor) and value.grad_fn is not None
+    return isinstance(value, Variable) or (torch is not None and isinstance(value, torch.Tensor))
 
 
 def _options(line: str) -> dict[str, str]:

@@ -34,7 +34,7 @@ class RanView(Answer, frozen=True):
 
     Attributes:
         rows: of each the operator, what it read, what it wrote, and the numbers of that.
-        fed: where blobs come from that no operator writes.
+        fed: where blobs come from that no operator writes, and what else there is to say.
         picture: the last of them and its neighbours, as an SVG element.
     """
 
@@ -83,6 +83,12 @@ def _numbers(value: Value) -> str:
     return ", ".join(f"{name} {digits(number)}" for name, number in statistics if number is not None)
 
 
+def _has(before: Sequence[Operator], added: Sequence[Operator]) -> bool:
+    """Whether a net has had these operators before, one behind the other, as where a cell is run twice."""
+    old, new = [*map(str, before)], [*map(str, added)]
+    return bool(new) and any(old[at : at + len(new)] == new for at in range(len(old)))
+
+
 class NetCells:
     """The passes of nets that cells run; the one of the net NAME is the user's variable NAME_live.
 
@@ -114,6 +120,11 @@ class NetCells:
         try:
             parse_ys([*ys], {blob for op in net.ops for blob in (*op.inputs, *op.outputs)})
             fed = self._feed(live, net, len(net.ops) - live.left)
+            if _has(before, net.ops[len(before) :]):
+                fed.append(
+                    "The net has had these operators before, and has them once more now. To begin anew, write "
+                    f'net = gradviz.Net("{name}") first.'
+                )
             while live.left:
                 live.step(device=device)
         except BaseException as error:  # an interrupt, too

@@ -81,7 +81,23 @@ class SessionMagics:
         Usage: %continue
         Example: %continue
         """
-        return self._move(lambda one: one.continue_(), "continue_")
+        return self._move(_go_on, "continue_")
+
+    def finish(self, line: str) -> Any:
+        """Go to the end, past all breakpoints; a live pass runs all that is left.
+
+        Usage: %finish
+        Example: %finish
+        """
+        return self._move(lambda one: (one.live or one).finish())
+
+    def restart(self, line: str) -> Any:
+        """Go back to the start: nothing is run again.
+
+        Usage: %restart
+        Example: %restart
+        """
+        return self._move(lambda one: one.restart())
 
     def where(self, line: str) -> Any:
         """Show where the current session stands.
@@ -166,10 +182,17 @@ class SessionMagics:
         else:
             for _ in range(times):
                 getattr(live, verb)(*arguments)
-            session = current_session()  # the one over what has happened by now
+        session = current_session()  # the one over what has happened by now
         ends = {0: "This is the start: nothing is behind.", len(session): "This is the end: nothing is ahead."}
         stayed = [ends[since]] if session.position == since and since in ends else []
         return glance(session, since, *(_coming(session) or stayed))
+
+
+def _go_on(session: Shown) -> None:
+    """Go on to the next breakpoint in what has happened, else in what a live pass then runs."""
+    session.continue_()
+    if session.live is not None and session.position == len(session) and session.stopping is None:
+        session.live.continue_()
 
 
 def _coming(session: Shown) -> list[str]:

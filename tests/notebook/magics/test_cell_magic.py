@@ -98,6 +98,14 @@ def test_what_a_cell_defines_is_the_users_and_net_is_what_it_was(data: Terminal)
     assert names(data, "net") == ["Sin"]
 
 
+def test_a_cell_that_is_run_twice_says_that_its_operators_are_there_twice(data: Terminal) -> None:
+    again = 'To begin anew, write net = gradviz.Net("mlp") first.'
+    cell = "%%gradviz --net mlp", 'net.Tanh("x", "t")'
+    assert again not in data.run(*cell).text
+    assert again not in data.run("%%gradviz --net mlp", 'net.Relu("t", "r")').text
+    assert again in data.run(*cell).text
+
+
 def test_a_cell_that_makes_the_net_anew_begins_anew(data: Terminal) -> None:
     data.run(LAYER)
     shown = data.run("%%gradviz --net mlp --ys y", 'net = gradviz.Net("mlp")', 'net.Tanh("x", "y")')
@@ -302,7 +310,12 @@ def test_an_error_of_pytorch_is_explained_behind_its_traceback(terminal: Termina
         ("--net 3d", "1", "the name of none"),
         ("--net mlp --ys nobody", 'net.Tanh("x", "y")', "nobody"),
         ("--ys los", "loss = gradviz.functions.sum(gradviz.Variable(x))", "Did you mean loss?"),
-        ("", "1", "Write %%gradviz --ys loss"),
+        (
+            "",
+            "1",
+            "The cell makes no Variable and no tensor to go backward from.\n  - Compute a loss in it.\n  - Or name",
+        ),
+        ("", "kept = gradviz.Variable(x)", "Write %%gradviz --ys kept"),
         ("", "a1 = gradviz.functions.sum(gradviz.Variable(x))\nb1 = a1 * a1", "Write %%gradviz --ys a1"),
     ],
 )
@@ -311,6 +324,20 @@ def test_wrong_use_is_answered_with_the_right_use(data: Terminal, line: str, bod
     assert words in refused
     assert "UsageError: " in refused
     assert "Traceback" not in refused
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        ("%%gradviz --ys loss", "loss = torch.ones(3).sum()"),
+        ("%%gradviz", "torch.ones(3).sum()"),
+        ("%%gradviz --ys loss", "with gradviz.no_grad(): loss = gradviz.functions.sum(gradviz.Variable(x))"),
+    ],
+)
+def test_a_loss_without_a_gradient_is_told_why(data: Terminal, cell: tuple[str, ...]) -> None:
+    pytest.importorskip("torch")
+    data.run("import torch")
+    assert "requires no gradient, nor does anything that it was computed from" in data.run(*cell).problem
 
 
 @pytest.mark.parametrize(

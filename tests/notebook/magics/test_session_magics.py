@@ -10,8 +10,8 @@ from tests.notebook.conftest import Kernel, Panel
 from tests.notebook.magics.conftest import Answered, Terminal
 
 ALL = [
-    "step", "over", "back", "into", "out", "run_to", "continue", "where", "value", "ledger", "why", "break", "watch",
-    "session",
+    "step", "over", "back", "into", "out", "run_to", "continue", "finish", "restart", "where", "value",
+    "ledger", "why", "break", "watch", "session",
 ]  # fmt: skip
 
 
@@ -35,6 +35,7 @@ def refusal(answered: Answered) -> str:
         ("%run_to norm > 1", "run_to('norm > 1')"),
         ("%run_to 7", "run_to(7)"),
         ("%continue", "continue_()"),
+        ("%finish", "finish()"),
     ],
 )
 def test_each_verb_leads_where_python_leads_and_shows_it(terminal: Terminal, magic: str, python: str) -> None:
@@ -96,6 +97,8 @@ def test_what_stays_at_an_end_says_so(terminal: Terminal) -> None:
     assert "This is the start" in terminal.run("%back").text
     terminal.run("session.finish();")
     assert "This is the end" in terminal.run("%step").text
+    assert "Undone. " in terminal.run("%restart").text
+    assert "This is the start" in terminal.run("%restart").text
 
 
 @pytest.mark.parametrize(("magic", "python"), [("%ledger x", "ledger('x')"), ("%why x", "why_none('x')")])
@@ -208,9 +211,18 @@ def test_verbs_of_a_live_pass_run_what_is_next(terminal: Terminal) -> None:
     assert terminal.value("type(live.session.event).__name__") == "RuleApplied"
     terminal.run("live.session.finish();")
     assert "No event" in refusal(terminal.run("%run_to Accumulted"))
-    terminal.run("%step 50")
+    terminal.run("%back 3", "%finish")  # from behind, too
     assert terminal.value("live.next") is None
     assert "This is the end" in terminal.run("%step").text
+
+
+def test_a_live_pass_goes_on_from_a_breakpoint_behind_which_more_has_happened(terminal: Terminal) -> None:
+    terminal.run("live = gradviz.live(net, ['s'], workspace=ws)", "%break Seeded")
+    terminal.run("%continue")
+    assert terminal.value("live.session.position < len(live.session)")
+    assert terminal.value("live.next") is not None
+    terminal.run("%continue")
+    assert terminal.value("live.next") is None
 
 
 def test_a_blob_of_a_run_of_a_nested_net_is_shown_by_its_path(terminal: Terminal) -> None:
