@@ -48,7 +48,7 @@ RANK = "Its rank is {rank}, that of `{deepest}`, the greatest among what it read
 
 # The pass starts.
 SEEDED = "The pass starts at `{y}`: its own gradient is one, so `{call}` fills it with ones."
-SEEDED_AS_IT_GOES = "The pass starts at `{y}`, which is one number: its own gradient is 1, `{gradient}`."
+SEEDED_AS_IT_GOES = "The pass starts at `{y}`: its own gradient is one, `{gradient}`."
 SEED_GIVEN = "The pass starts at `{y}` from the gradient that was given, `{gradient}`."
 SEED_GIVEN_NESTED = "The pass of the nested net starts at `{y}` from the gradient that arrives there, `{gradient}`."
 SEED_ARRIVES = "The pass of the nested net starts at `{y}` from the gradient that arrives there."
