@@ -147,6 +147,7 @@ def test_an_operator_that_fails_leaves_everything_as_it_was_and_runs_when_its_in
             one.step()
         assert caught.value.kind == "undefined_blob"
         assert caught.value.message.startswith("Operator #1 b = Mul(a, w) reads w")
+        assert caught.value.ways_out == ('Feed it first: live.feed("w", array).',)
         assert one.next == "#1 Mul"
         assert len(one.session) == 2
     one.feed("w", [3.0, 4.0])

@@ -89,7 +89,11 @@ class LiveRun:
         position = len(self.done)
         values = {**fed, **self.now}
         before = [ssa.op for ssa in nets.program[:position]]
-        ready = plan([*before, op], values, self._device, first=position)
+        try:
+            ready = plan([*before, op], values, self._device, first=position)
+        except RunError as error:  # the workspace that the pass was given is not looked at any more
+            error.ways_out = tuple(way.replace("ws.feed(", "live.feed(") for way in error.ways_out)
+            raise
         execution = WatchedExecution(nets, self._limits, self.notes)
         started = execution.start({name: values[name] for name in ready.external})
         with np.errstate(all="ignore"), closing(execution.run(ready.steps, started)) as running:
