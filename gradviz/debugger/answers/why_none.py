@@ -288,7 +288,7 @@ def _cut_at(view: NetView, reader: Statement, blob: Writing, way: list[str]) -> 
         rule = applied(view, index)
         slots = {slot for slot, read in enumerate(reader.inputs) if read is blob}
         if rule is not None and slots and slots.issubset(rule.unwanted):
-            text = f"{where} was not asked for its gradient: requires_grad is False."
+            text = f"{where} was not asked for its gradient: requires_grad is False, or inputs= leaves it out."
             return Cut("no_gradient_for_input", way, index, text)
         return Cut("no_gradient_for_input", way, index, f"{where} has a rule that gives this input no gradient.")
     for at in reader.visits:

@@ -276,7 +276,19 @@ def test_data_and_a_frozen_weight_are_not_said_to_get_none_by_a_rule():
     session = gradviz.debug(loss)
     for name in ("x", "1.weight"):
         (cut,) = session.why_none(name).cuts
-        assert cut.text.endswith(" was not asked for its gradient: requires_grad is False.")
+        assert cut.text.endswith(" was not asked for its gradient: requires_grad is False, or inputs= leaves it out.")
+
+
+def test_what_inputs_leaves_out_is_not_said_to_get_none_by_a_rule():
+    model = torch.nn.Linear(3, 2)
+    with gradviz.torch.capture(model):
+        loss = model(torch.randn(5, 3)).square().sum()
+    session = gradviz.debug(loss, inputs=[model.weight])
+    (cut,) = session.why_none("bias").cuts
+    assert cut.text.endswith(" was not asked for its gradient: requires_grad is False, or inputs= leaves it out.")
+    session.run_to("AddmmBackward0")
+    assert session.event.kind == "RuleApplied"
+    assert "No gradient of `bias@0` and" in session.narration
 
 
 @pytest.mark.parametrize(
