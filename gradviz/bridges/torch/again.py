@@ -180,7 +180,8 @@ def _notes(constants: Sequence[Constant], *, is_double: bool) -> list[str]:
     notes = [f"The function was run in {'double' if is_double else 'its own'} precision, on copies."]
     if count := sum(one.result is not None or bool(one.written) for one in constants):
         results = f"{count_of(count, 'result')} of detach(), no_grad() and the like"
-        notes.append(f"{results} stayed as it was: no gradient flows there.")
+        as_before = "it was" if count == 1 else "they were"
+        notes.append(f"{results} stayed as {as_before}: no gradient flows there.")
     return notes
 
 
