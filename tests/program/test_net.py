@@ -1,5 +1,6 @@
 """Nets: building them, their JSON form both ways, and their text in SSA."""
 
+import doctest
 import json
 
 import pytest
@@ -20,6 +21,13 @@ def test_building_returns_the_output_names():
     assert net.Relu("x", "y") == "y"
     assert net.add("SoftmaxWithLoss", ["y", "label"], ["p", "loss"]) == ["p", "loss"]
     assert [op.type for op in net.ops] == ["Relu", "SoftmaxWithLoss"]
+
+
+def test_the_example_of_nets_runs():
+    names = {"Net": Net}
+    for example in doctest.DocTestParser().get_examples(Net.__doc__):
+        exec(example.source, names)
+    assert names["net"].ops[-1].outputs == ["w_grad", "b_grad", "x_grad"]
 
 
 def test_operator_types_complete_like_methods():
