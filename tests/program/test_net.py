@@ -23,6 +23,13 @@ def test_building_returns_the_output_names():
     assert [op.type for op in net.ops] == ["Relu", "SoftmaxWithLoss"]
 
 
+@pytest.mark.parametrize("op", [3, "Tanh", Net()])
+def test_a_net_is_made_of_operators(op):
+    with pytest.raises(NetError, match="is no operator") as caught:
+        Net("n", [op])
+    assert (caught.value.kind, caught.value.operator_index) == ("bad_net", 0)
+
+
 def test_the_example_of_nets_runs():
     names = {"Net": Net}
     for example in doctest.DocTestParser().get_examples(Net.__doc__):
