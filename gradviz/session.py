@@ -208,14 +208,14 @@ class Session(Shown):
         read from a file only the generation is recorded.
 
         Raises:
-            NetError: ``no_net``, the session is of code, or its pass skips operators.
+            NetError: ``no_net``, the session is of code or of a live pass, or its pass skips operators.
             And what `debug` raises.
         """
         if self._ssa is None:
             recorded = self._trace if self._recording is None else self._recording
             if recorded.engine != "symbolic" or recorded.skip:
                 raise NetError(
-                    f"There is no SSA form of {self.name} to debug: it is of a net whose pass skips no operators.",
+                    f"There is no SSA form of {self.name} to debug: only debug(net, ys), without skip, has one.",
                     kind="no_net",
                     ways_out=["net.to_ssa() is that of any net; gradviz.debug(net.to_ssa(), ys) debugs it."],
                 )

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from ..operators.registry import NUMERIC, Array
 from ..program import Device, NetDef, Operator, RunError
-from ..program.errors import meant, message_of, repr_of, shorten
+from ..program.errors import count_of, meant, message_of, repr_of, shorten
 from ..program.operator import check_name, check_operator
 from .devices import CPU, as_array, available, copied, device_here, device_of, guarded, moved
 from .executor import execute
@@ -166,7 +166,7 @@ class Workspace:
         blobs = "".join(
             f"\n  {name}: {value.shape} {value.dtype}{self._elsewhere(value)}" for name, value in self._values.items()
         )
-        return f"<Workspace on {self.device}, {len(self)} blobs>{blobs}"
+        return f"<Workspace on {self.device}, {count_of(len(self), 'blob')}>{blobs}"
 
     def _missing(self, name: object) -> RunError:
         return RunError(
