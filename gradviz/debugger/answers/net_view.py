@@ -324,8 +324,12 @@ class NetView:
                 return view, writings
         versions = [str(one) for view in views for one in view.writings(name.rpartition("@")[0])]
         names = [other for view in views for other in view.names()]
-        renamed = [f'session.why_none("{word}") says what that gradient is called.'] * is_gradient_of(name, names)
-        raise unknown("blob", name, versions or names, [*renamed, FORMS])
+        ways_out, beside = [FORMS], self.recorded.recording.beside
+        if is_gradient_of(name, names):
+            ways_out.insert(0, f'session.why_none("{word}") says what that gradient is called.')
+        elif beside is not None and beside(name.removesuffix("_grad")) is not None:
+            ways_out.insert(0, f'It takes no part in the pass: session.why_none("{word}") says why.')
+        raise unknown("blob", name, versions or names, ways_out)
 
     def meant_in(self, word: str) -> tuple[list[NetView], str]:
         """The nets in which a question looks for a blob, the first first, and what it is called there.

@@ -310,6 +310,9 @@ def test_a_parameter_that_takes_no_part_has_no_gradient_for_the_reason_that_the_
     assert (found.blob, found.status, found.cuts[0].text) == (parameter, "none", finding.sentence)
     assert reason in str(found)
     assert found.ways_out == finding.ways_out
+    with pytest.raises(gradviz.GradvizError) as caught:
+        session.ledger(name)
+    assert f'It takes no part in the pass: session.why_none("{name}") says why.' in caught.value.ways_out
     with pytest.raises(gradviz.GradvizError, match="no blob nobody"):
         session.why_none("nobody")
 
