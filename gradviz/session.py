@@ -286,7 +286,10 @@ class Session(Shown):
 
     @property
     def net(self) -> Net:
-        """The whole program as a net of its own: the forward operators, then the gradient operators."""
+        """The whole program as a net of its own: the forward operators, then the gradient operators.
+
+        Of a session that was read from a file the forward operators alone.
+        """
         if self._live is not None:
             return Net(self.name, self._live.operators)
         return Net(self.name, NetDef.from_dict(self._forward).ops)
