@@ -277,7 +277,8 @@ def _cut_at(view: NetView, reader: Statement, blob: Writing, way: list[str]) -> 
     index = reader.number
     where = f"{_shown(way)}: {reader.name}"
     if index < view.skip:
-        return Cut("skipped", way, index, f"{where} was skipped: the pass leaves the first {view.skip} operators out.")
+        first = "the first operator" if view.skip == 1 else f"the first {view.skip} operators"
+        return Cut("skipped", way, index, f"{where} was skipped: the pass leaves {first} out.")
     if not reader.outputs:
         return Cut("unused_output", way, index, f"{where} has no output that could lead to a y.")
     if reader.op.type == "StopGradient":
