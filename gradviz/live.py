@@ -167,7 +167,8 @@ class Live:
         """Say from which blobs of a net to go back, as in `debug`, before the backward pass begins.
 
         Raises:
-            GradvizError: ``not_live``: it has begun, or the engine cannot be told. ``bad_ys``.
+            GradvizError: ``not_live``: it has begun, or the engine cannot be told. ``bad_ys``: there are none; whether
+                the net has them is seen when it begins, since operators may still join.
         """
         self._changeable("say what to differentiate").differentiate(ys)
         self._look()

@@ -33,10 +33,10 @@ class Net(BlockNet):
         >>> net = Net("n")
         >>> net.FC(["x", "w", "b"], "y")
         'y'
-        >>> net.add("Relu", "y", "z")
+        >>> net.add("Scale", "y", "z", scale=2.0)
         'z'
         >>> with net.If("small"):
-        ...     net.Scale("z", "z", scale=2.0)
+        ...     net.Tanh("z", "z")
         >>> net.add_gradient_operators(["z"])["x"]
         'x_grad'
     """

@@ -210,14 +210,14 @@ class Session(Shown):
         read from a file only the generation is recorded.
 
         Raises:
-            NetError: ``no_net``, the session is of code, or its pass skips operators.
+            NetError: ``no_net``, the session is of code or of a live pass, or its pass skips operators.
             And what `debug` raises.
         """
         if self._ssa is None:
             recorded = self._trace if self._recording is None else self._recording
             if recorded.engine != "symbolic" or recorded.skip:
                 raise NetError(
-                    f"There is no SSA form of {self.name} to debug: it is of a net whose pass skips no operators.",
+                    f"There is no SSA form of {self.name} to debug: only debug(net, ys), without skip, has one.",
                     kind="no_net",
                     ways_out=["net.to_ssa() is that of any net; gradviz.debug(net.to_ssa(), ys) debugs it."],
                 )
@@ -288,7 +288,10 @@ class Session(Shown):
 
     @property
     def net(self) -> Net:
-        """The whole program as a net of its own: the forward operators, then the gradient operators."""
+        """The whole program as a net of its own: the forward operators, then the gradient operators.
+
+        Of a session that was read from a file the forward operators alone.
+        """
         if self._live is not None:
             return Net(self.name, self._live.operators)
         return Net(self.name, NetDef.from_dict(self._forward).ops)
@@ -384,13 +387,17 @@ def debug(*, y: Variable | Sequence[Variable], **options: Unpack[_OfVariables]) 
 @overload
 def debug(net: object, **options: Any) -> Session: ...
 def debug(net: Any = None, ys: Any = None, *, y: Any = None, **options: Any) -> Session:
-    """Record a backward pass: of a net, ``debug(net, ys)``, of Variables, ``debug(y)``, or of what has an engine.
+    """Record a backward pass: of a net, ``debug(net, ys)``, of Variables or PyTorch, ``debug(y)``, or of an engine.
 
     debug(net, ys, *, workspace=None, skip=0, deduplicate=None, budget=None, spill=None) records how the gradients of
     `ys` come into being and, where the net's inputs are fed, their execution.
 
     debug(y, *, gradient=None, schedule="rank", retain_grad=False, budget=None, spill=None) records what
     ``y.backward(...)`` does with these arguments. It does not do it: every Variable stays as it is, its ``grad`` too.
+
+    debug(loss, *, gradient=None, inputs=None, create_graph=False, write=False, forward=None, budget=None, spill=None),
+    with a tensor of PyTorch or several in a list, lets its engine go backward once: no ``grad`` is written, the graph
+    stays. `gradient`, `inputs` and `create_graph` are those of ``torch.autograd.grad``.
 
     debug(object, **options), with an object of a type of `register_engine`, records what its engine yields.
 
@@ -406,6 +413,8 @@ def debug(net: Any = None, ys: Any = None, *, y: Any = None, **options: Any) -> 
         gradient: of y, an array of its shape and dtype; of several a list of them, None among them for 1.
         schedule: in which order functions are run backward, see `Variable.backward`.
         retain_grad: whether the Variables on the way keep their gradients too.
+        write: whether this is the ``backward()`` of the user: ``grad`` is written and the graph freed.
+        forward: computes `loss` again and returns it, for `Session.check`, which runs it many times, on copies.
         budget: the most bytes that what operators make may take, ``"1 GB"`` or a number of them: what does not fit is
             written to a file, and read back when it is asked for. None: all is kept. `Session.store` tells where it is.
         spill: the folder of that file, None or True for that of the system; the file goes with the session.

@@ -37,7 +37,7 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert [line for line in commands if main(shlex.split(line)) != 0] == []
 
     net = gradviz.Net()
-    net.add("Cube", "x", "y")
+    net.add("Cubed", "x", "y")
     ws = gradviz.Workspace()
     ws.feed("x", np.arange(3.0))
     gradients = net.add_gradient_operators(["y"])

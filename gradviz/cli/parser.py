@@ -100,11 +100,11 @@ def _html(add: Add) -> None:
     one.add_argument("--title", help="default: the name of the net")
     one.add_argument(
         "--budget",
-        type=int,
+        type=lambda text: int(text) if text.lstrip("-").isdecimal() else text,
         default=BUDGET,
         metavar="BYTES",
-        help="most bytes for the numbers of values, before compression (default: %(default)s); what does not fit is "
-        "left out, and the page says so",
+        help="most bytes for the numbers of values, before compression, such as 500000 or '1 MB' "
+        "(default: %(default)s); what does not fit is left out, and the page says so",
     )
     _at(one, "start")
 

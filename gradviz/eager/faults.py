@@ -74,8 +74,8 @@ def no_seed(y: "Variable") -> GradientError:
         kind="missing_output_gradient",
         blobs=[y.name] if y.name else [],
         ways_out=[
-            "Give one: y.backward(gradient=array), of the shape and dtype of y.data.",
-            "Start at one number: functions.sum(y).backward().",
+            "Give one, of the shape and dtype of y.data: gradient=array, or grad_outputs=array of gradviz.grad.",
+            "Start at one number: functions.sum(y).",
         ],
     )
 

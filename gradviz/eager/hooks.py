@@ -163,7 +163,7 @@ class NaNGuard(FunctionHook):
             raise RunError(
                 f"{function.label} gave {self._count(array)} in {what} {at}, {described(array)}, {source}.",
                 kind="bad_value",
-                ways_out=["Look at what it read: function.in_data, or the hooks' in_data."],
+                ways_out=['Leave the guard out, and look: gradviz.debug(y).run_to("NaN"), or "Inf".'],
             )
 
     def _is_bad(self, array: Array | None) -> bool:

@@ -314,7 +314,9 @@ def types() -> Iterator[OperatorType]:
 
 
 def similar(type: str) -> list[str]:
-    """Ways out for an unknown type: the nearest names of the table, and how to add one's own."""
+    """Ways out for a type without a kernel: the nearest names of the table, and how to add one's own."""
+    if type in _TABLE:  # it has a rule alone
+        return [f'Give it a kernel: @gradviz.register_kernel("{type}").']
     names = {name.lower(): name for name in _TABLE}
     near = [names[name] for name in get_close_matches(type.lower(), names, n=3, cutoff=0.6)]
     ways = [f"Did you mean {' or '.join(near)}?"] if near else []

@@ -183,7 +183,7 @@ def get_close_matches(word: str, possibilities: Iterable[str], n: int = 3, cutof
     """As `difflib.get_close_matches`; difflib, which takes its time to import, is there when a name is wrong."""
     from difflib import get_close_matches
 
-    near = _with_letters_of(word, list(possibilities), cutoff)
+    near = _with_letters_of(word, list(dict.fromkeys(possibilities)), cutoff)
     if len(near) > MOST_COMPARED:
         near = nlargest(MOST_COMPARED, near, key=lambda name: _ends_alike(word, name))
     return get_close_matches(word, near, n, cutoff)

@@ -167,7 +167,14 @@ def check_name(name: object, what: str, operator_index: int | None = None) -> No
 
 
 def check_operator(op: Operator, index: int | None = None) -> None:
-    """Raise NetError unless the type and every blob name of `op` is a legal name."""
+    """Raise NetError unless `op` is an operator whose type and blob names are legal names."""
+    if not isinstance(op, Operator):
+        raise NetError(
+            f"{repr_of(op)} is no operator.",
+            kind="bad_net",
+            operator_index=index,
+            ways_out=['Write gradviz.Operator("Tanh", ["x"], ["y"]), or net.Tanh("x", "y").'],
+        )
     check_name(op.type, "type", index)
     for name in op.inputs:
         check_name(name, "input", index)

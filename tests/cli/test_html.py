@@ -37,6 +37,7 @@ def deep() -> str:
         (lambda text: "", "This is not JSON"),
         (lambda text: text.replace('"version":6', '"version":99', 1), "version 99; this gradviz reads up to version 6"),
         (lambda text: "{}", "not a gradviz trace"),
+        (lambda text: '{"name": "n", "ops": []}', "gradviz grad NET -o FILE"),
         (lambda text: "[]", "not a gradviz trace"),
         (lambda text: deep(), "nested deeper"),
         (lambda text: text.replace('"kind":"Played"', '"kind":"<script>"', 1), "not built as version 6 says"),
@@ -74,9 +75,18 @@ def test_html_refuses_a_place_that_is_not_there(recording: Path, at: str, capsys
     assert not (recording.parent / "lesson.html").exists()
 
 
-def test_html_refuses_a_budget_below_nothing(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["html", str(recording), "--budget", "-1"]) == 2
-    assert "-1 is no budget of bytes." in capsys.readouterr().err
+def test_html_takes_a_budget_as_a_number_and_as_text(recording: Path) -> None:
+    pages = []
+    for budget in ("1000", "1 KB"):
+        assert main(["html", str(recording), "--budget", budget]) == 0
+        pages.append((recording.parent / "lesson.html").read_text())
+    assert pages[0] == pages[1]
+
+
+@pytest.mark.parametrize("budget", ["-1", "much"])
+def test_html_refuses_what_is_no_budget(budget: str, recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["html", str(recording), "--budget", budget]) == 2
+    assert "is no budget of bytes." in capsys.readouterr().err
     assert not (recording.parent / "lesson.html").exists()
 
 

@@ -123,6 +123,16 @@ def test_what_ran_before_an_operator_that_fails_is_a_session_at_once():
     assert one.finish().event.kind == "Completed"
 
 
+def test_a_pass_from_an_array_is_not_said_to_start_at_a_number():
+    net, ws = Net("array"), Workspace()
+    net.Tanh("x", "a")
+    ws.feed("x", [1.0, 2.0])
+    session = live(net, ["a"], workspace=ws).finish()
+    session.run_back_to("Seeded")
+    assert session.narration == "The pass starts at `a@0`: its own gradient is one, `a_autogen_grad@0`."
+    assert str(session.state()).startswith("The state at event 3: 1 operator played, 1 gradient operator made.")
+
+
 def test_an_operator_that_fails_leaves_everything_as_it_was_and_runs_when_its_input_is_mended():
     net = Net("mended")
     net.Tanh("x", "a")
@@ -138,6 +148,7 @@ def test_an_operator_that_fails_leaves_everything_as_it_was_and_runs_when_its_in
         assert caught.value.kind == "undefined_blob"
         assert caught.value.ways_out[-1] == 'Feed it first: live.feed("w", array).'
         assert caught.value.message.startswith("Operator #1 b = Mul(a, w) reads w")
+        assert caught.value.ways_out == ('Feed it first: live.feed("w", array).',)
         assert one.next == "#1 Mul"
         assert len(one.session) == 2
     one.feed("w", [3.0, 4.0])

@@ -392,6 +392,17 @@ def test_a_mistyped_name_is_held_against_a_few_of_many(monkeypatch: pytest.Monke
     assert compared == [MOST_COMPARED] * 4
 
 
+def test_of_a_gradient_with_another_name_it_is_said_who_tells_that_name() -> None:
+    session = gradviz.debug(gradviz.Net("n", [gradviz.Operator("Tanh", ["x"], ["y"])]), ["y"])
+    with pytest.raises(CursorError) as caught:
+        session.value("y_grad")
+    assert 'session.why_none("y_grad") says what that gradient is called.' in caught.value.ways_out
+    assert str(session.why_none("y_grad")).startswith("There is no y_grad: the gradient of y@0 is y_autogen_grad@0.")
+    with pytest.raises(CursorError) as caught:
+        session.value("z_grad")
+    assert "why_none" not in str(caught.value)
+
+
 def test_a_blob_that_is_not_there_has_no_value_in_a_file_either(session: gradviz.Session, tmp_path: Path) -> None:
     session.save(tmp_path / "s.gradviz.json")
     saved = load(tmp_path / "s.gradviz.json")

@@ -49,7 +49,7 @@ def test_a_root_of_one_element_starts_with_1_and_others_need_a_gradient(schedule
     with pytest.raises(GradientError, match="2 elements") as caught:
         z.backward(schedule=schedule)
     assert caught.value.kind == "missing_output_gradient"
-    assert "backward(gradient=array)" in caught.value.explain()
+    assert "gradient=array" in caught.value.explain()
     z.backward(gradient=np.array([1.0, 10.0]), schedule=schedule)
     np.testing.assert_array_equal(z.creator.inputs[0].grad, [2, 20])
 

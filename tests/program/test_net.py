@@ -1,5 +1,6 @@
 """Nets: building them, their JSON form both ways, and their text in SSA."""
 
+import doctest
 import json
 
 import pytest
@@ -20,6 +21,20 @@ def test_building_returns_the_output_names():
     assert net.Relu("x", "y") == "y"
     assert net.add("SoftmaxWithLoss", ["y", "label"], ["p", "loss"]) == ["p", "loss"]
     assert [op.type for op in net.ops] == ["Relu", "SoftmaxWithLoss"]
+
+
+@pytest.mark.parametrize("op", [3, "Tanh", Net()])
+def test_a_net_is_made_of_operators(op):
+    with pytest.raises(NetError, match="is no operator") as caught:
+        Net("n", [op])
+    assert (caught.value.kind, caught.value.operator_index) == ("bad_net", 0)
+
+
+def test_the_example_of_nets_runs():
+    names = {"Net": Net}
+    for example in doctest.DocTestParser().get_examples(Net.__doc__):
+        exec(example.source, names)
+    assert names["net"].ops[-1].outputs == ["w_grad", "b_grad", "x_grad"]
 
 
 def test_operator_types_complete_like_methods():

@@ -7,7 +7,17 @@ from threading import Event
 import numpy as np
 import pytest
 
-from gradviz import GradvizError, Net, NetError, Operator, RunError, Workspace, immediate, register_kernel
+from gradviz import (
+    GradvizError,
+    Net,
+    NetError,
+    Operator,
+    RunError,
+    Workspace,
+    immediate,
+    register_gradient,
+    register_kernel,
+)
 
 
 def layer():
@@ -210,6 +220,13 @@ def test_a_kernel_that_fails_leaves_the_workspace_as_it_was(own_types, kernel, s
     assert says in caught.value.message
     assert "h" not in ws
     assert "y" not in ws
+
+
+def test_a_type_that_has_a_rule_alone_is_asked_for_a_kernel_and_not_taken_for_a_mistake(own_types):
+    register_gradient("Own")(lambda op, g_output: ([], [None]))
+    with pytest.raises(RunError) as caught:
+        fed().run_operator(Operator("Own", ["x"], ["y"]))
+    assert caught.value.ways_out == ('Give it a kernel: @gradviz.register_kernel("Own").',)
 
 
 def test_fetching_what_is_not_there_offers_the_nearest():

@@ -186,7 +186,8 @@ def _notes(constants: Sequence[Constant], why_narrow: str) -> list[str]:
     notes = [f"The function was run in {precision}."]
     if count := sum(one.result is not None or bool(one.written) for one in constants):
         results = f"{count_of(count, 'result')} of detach(), no_grad() and the like"
-        notes.append(f"{results} stayed as it was: no gradient flows there.")
+        as_before = "it was" if count == 1 else "they were"
+        notes.append(f"{results} stayed as {as_before}: no gradient flows there.")
     return notes
 
 

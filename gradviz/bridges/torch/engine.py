@@ -180,9 +180,9 @@ class Pass:
         for root, start in zip(self._roots, self._starts, strict=True):
             values.keep((names[graph.output_of(root)], 0), start)
         forward = Forward(graph, names, self._returned, self._saved, called.data, whence, values)
-        is_whole = self._inputs is None and (self._write or graph.checkpoints)
-        runs = graph.unordered_nodes if is_whole else graph.on_the_way(graph.asked(self._inputs))
-        backward = Backward(forward, runs, values, self._hooks)
+        is_whole, asked = self._inputs is None and (self._write or graph.checkpoints), graph.asked(self._inputs)
+        runs = graph.unordered_nodes if is_whole else graph.on_the_way(asked)
+        backward = Backward(forward, runs, asked, values, self._hooks)
         backward.begin(self._seeds)
         return backward
 

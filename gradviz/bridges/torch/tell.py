@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from typing import NamedTuple
@@ -154,6 +154,7 @@ class Backward:
     Args:
         forward: what was called.
         runs: the nodes that the engine is to run.
+        asked: what gradients are wanted of.
         values: takes the values of gradients.
         hooks: the hooks of tensors, as events name them.
 
@@ -164,7 +165,12 @@ class Backward:
     """
 
     def __init__(
-        self, forward: Forward, runs: Iterable[Node], values: Values, hooks: Mapping[Output, tuple[str, ...]]
+        self,
+        forward: Forward,
+        runs: Iterable[Node],
+        asked: Container[Output],
+        values: Values,
+        hooks: Mapping[Output, tuple[str, ...]],
     ) -> None:
         self.events: list[Event] = []
         self.operators: list[Operator] = []
@@ -172,6 +178,7 @@ class Backward:
         self._forward = forward
         self._graph = forward.graph
         self._runs = set(runs)
+        self._asked = asked
         self._values = values
         self._hooks = hooks
         self._names = GradientNames({name for op in forward.operators for name in (*op.inputs, *op.outputs)})
@@ -265,7 +272,8 @@ class Backward:
             None if sent is None else (self._next(self._forward.names[one], sent), _fitting(sent, one, keep))
             for one, sent in pairs
         ]
-        self._apply(visit, index, sends)
+        idle = [slot for slot, (one, _) in enumerate(pairs) if not (one.node in self._runs or one in self._asked)]
+        self._apply(visit, index, sends, idle)
         position = len(self.operators) - 1
         for (one, _), named in zip(pairs, sends, strict=True):
             queued = self._reach(one.node)
@@ -276,8 +284,13 @@ class Backward:
                 self._arrive(one, Contribution(gradient, "generated", index, position), sent)
             self._complete(one, index)
 
-    def _apply(self, visit: Visit, index: int, sends: Sequence[NamedTensor | None]) -> None:
-        """The operator of a node joins the gradient operators, and runs; `sends`: None where it sent nothing."""
+    def _apply(self, visit: Visit, index: int, sends: Sequence[NamedTensor | None], idle: Sequence[int]) -> None:
+        """The operator of a node joins the gradient operators, and runs.
+
+        Args:
+            sends: None where it sent nothing.
+            idle: to where nothing was to be sent.
+        """
         node, forward = visit.node, self._forward.operators[index]
         outputs = (Output(node, slot) for slot in range(self._graph.outputs[node]))
         reads = [name for one in outputs for name in parts_of(self._gradient_of(one))]
@@ -292,7 +305,7 @@ class Backward:
                 len(self.operators),
                 [op] if writes else [],
                 [*(one and one[0] for one in sends), *[None] * others],
-                tuple(range(len(sends), len(forward.inputs))),
+                (*idle, *range(len(sends), len(forward.inputs))),
                 "method" if is_function(node) else "rule",
             )
         )

@@ -215,7 +215,13 @@ def _together(views: Sequence[CheckView]) -> CheckView:
         return CheckView("The gradient of all leaves", "not checkable", [], SEED, none)
     subject = _of_leaves(sum(view.verdict != "not checkable" for view in views), len(views))
     checks = [check for view in views for check in view.checks]
-    notes = [f"{view.subject}: {note}" for view in views for note in view.notes]
+    subjects: dict[str, list[str]] = {}
+    for view in views:
+        for note in view.notes:
+            subjects.setdefault(note, []).append(view.subject)
+    notes = [
+        note if of == [view.subject for view in views] else f"{listed(of)}: {note}" for note, of in subjects.items()
+    ]
     return CheckView(subject, _overall(views), checks, SEED, notes)
 
 

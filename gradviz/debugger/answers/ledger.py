@@ -208,13 +208,15 @@ def _of_one(here: NetView, word: str) -> LedgerView:
     view, blob = view.differentiated(meant(versions))
     one = gradient_of(view, blob)
     if one is None:
-        of = _is_of(view, blob)
         way_out = f'session.why_none("{view.named(blob)}") says why.'
+        for version in versions:  # of a sum the last one
+            if (of := _is_of(view, version)) is not None:
+                way_out = f'{view.named(version)} is the gradient of {of}: session.ledger("{view.named(of)}").'
         raise CursorError(
             f"No gradient of {view.named(blob)} arrived, so there is nothing to share out.",
             kind="not_found",
             blobs=[word],
-            ways_out=[way_out if of is None else f'It is the gradient of {of}: session.ledger("{view.named(of)}").'],
+            ways_out=[way_out],
         )
     event = view.recorded.events[one.at - 1]
     assert isinstance(event, Seeded | GeneratorAdded | Accumulated)

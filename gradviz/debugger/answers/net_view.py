@@ -12,6 +12,7 @@ from functools import cached_property
 
 import msgspec
 
+from ...operators.gradients import is_gradient_of
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...program import Operator
@@ -317,12 +318,18 @@ class NetView:
         """
         if not isinstance(word, str):
             raise unknown("blob", repr_of(word), (), [FORMS])
-        views, word = self.meant_in(word)
+        views, name = self.meant_in(word)
         for view in views:
-            if writings := view.meant(word):
+            if writings := view.meant(name):
                 return view, writings
-        versions = [str(one) for view in views for one in view.writings(word.rpartition("@")[0])]
-        raise unknown("blob", word, versions or [name for view in views for name in view.names()], [FORMS])
+        versions = [str(one) for view in views for one in view.writings(name.rpartition("@")[0])]
+        names = [other for view in views for other in view.names()]
+        ways_out, beside = [FORMS], self.recorded.recording.beside
+        if is_gradient_of(name, names):
+            ways_out.insert(0, f'session.why_none("{word}") says what that gradient is called.')
+        elif beside is not None and beside(name.removesuffix("_grad")) is not None:
+            ways_out.insert(0, f'It takes no part in the pass: session.why_none("{word}") says why.')
+        raise unknown("blob", name, versions or names, ways_out)
 
     def meant_in(self, word: str) -> tuple[list[NetView], str]:
         """The nets in which a question looks for a blob, the first first, and what it is called there.

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...program import Gradient, GradientSlice
 from ...program.control_flow import NETS
-from ...program.errors import joined
+from ...program.errors import count_of, joined
 from ...program.events import (
     Accumulated,
     Contribution,
@@ -137,8 +137,8 @@ class StateView(Answer, frozen=True):
         where = f" of {self.net}" if self.net else ""
         operators, gradient_operators = len(self.ssa), len(self.gradient_ops)
         yield Paragraph(
-            f"The state{where} at event {self.position}: {operators} operators played, "
-            f"{gradient_operators} gradient operators made.",
+            f"The state{where} at event {self.position}: {count_of(operators, 'operator')} played, "
+            f"{count_of(gradient_operators, 'gradient operator')} made.",
             is_title=True,
         )
         if self.changed:

@@ -277,7 +277,8 @@ def _cut_at(view: NetView, reader: Statement, blob: Writing, way: list[str]) -> 
     index = reader.number
     where = f"{_shown(way)}: {reader.name}"
     if index < view.skip:
-        return Cut("skipped", way, index, f"{where} was skipped: the pass leaves the first {view.skip} operators out.")
+        first = "the first operator" if view.skip == 1 else f"the first {view.skip} operators"
+        return Cut("skipped", way, index, f"{where} was skipped: the pass leaves {first} out.")
     if not reader.outputs:
         return Cut("unused_output", way, index, f"{where} has no output that could lead to a y.")
     if reader.op.type == "StopGradient":
@@ -288,7 +289,7 @@ def _cut_at(view: NetView, reader: Statement, blob: Writing, way: list[str]) -> 
         rule = applied(view, index)
         slots = {slot for slot, read in enumerate(reader.inputs) if read is blob}
         if rule is not None and slots and slots.issubset(rule.unwanted):
-            text = f"{where} was not asked for its gradient: requires_grad is False."
+            text = f"{where} was not asked for its gradient: requires_grad is False, or inputs= leaves it out."
             return Cut("no_gradient_for_input", way, index, text)
         return Cut("no_gradient_for_input", way, index, f"{where} has a rule that gives this input no gradient.")
     for at in reader.visits:

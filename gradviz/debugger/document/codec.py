@@ -101,7 +101,10 @@ def _header_fault(document: object) -> TraceError | None:
         return TraceError(
             f'This is JSON, but not a gradviz trace: it has no "format": "{FORMAT}".',
             kind="not_a_trace",
-            ways_out=["session.save(path) writes a trace.", "gradviz.Net.from_dict reads a net."],
+            ways_out=[
+                "session.save(path) writes a trace, and so does gradviz grad NET -o FILE.",
+                "gradviz.Net.load(path) reads a net.",
+            ],
         )
     version = document.get("version")
     if type(version) is not int or version < 1:

@@ -143,7 +143,7 @@ _ENGINES: dict[type, Engine] = {
     ),
     Variable: Engine(record_backward, "Variables", "debug(y), y a Variable", _options(record_backward), LiveBackward),
 }
-_OURS = tuple(_ENGINES)
+_OURS = {*_ENGINES}
 
 
 def add_engine(
@@ -151,6 +151,7 @@ def add_engine(
 ) -> None:
     """Let `gradviz.debug` take objects of a type that a bridge has an engine for; the arguments are `Engine`'s."""
     _ENGINES[of] = Engine(record, what, call, _options(record), live)
+    _OURS.add(of)
 
 
 def register_engine(of: type, record: Callable[..., Iterable[Any]]) -> None:
@@ -167,11 +168,13 @@ def register_engine(of: type, record: Callable[..., Iterable[Any]]) -> None:
         RegistrationError: ``bad_engine``: `of` is no type, or one that gradviz has an engine for; `record` is no
             function of an object.
     """
-    if not isinstance(of, type) or of is object or of in _OURS:
+    if not isinstance(of, type) or of is object or issubclass(of, tuple(_OURS)):
         raise RegistrationError(
             f"No engine can be registered for {repr_of(of)}.",
             kind="bad_engine",
-            ways_out=["Write register_engine(Value, record): Value is a class of your own."],
+            ways_out=[
+                "Write register_engine(Value, record): Value is a class of your own, and no net, Variable or tensor."
+            ],
         )
     try:
         options = _options(record)

@@ -194,7 +194,7 @@ def check_arguments(net: object, ys: object, workspace: object) -> None:
         raise NetError(
             f"There is no net to debug in {repr_of(net)}.",
             kind="bad_net",
-            ways_out=["Give a gradviz.Net and its ys, or a gradviz.Variable that code has computed."],
+            ways_out=["Give a gradviz.Net and its ys, or what code computed: a gradviz.Variable, a loss of PyTorch."],
         )
     if workspace is not None and not isinstance(workspace, Workspace):
         raise RunError(

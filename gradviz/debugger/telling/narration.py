@@ -192,7 +192,7 @@ def rule_run(event: RuleApplied, line: Reading, new: Sequence[Reading]) -> Sente
         sentences = rule_applied(line, new)
         sentences += [(say.RUN_AT_ONCE, "It is" if count == 1 else "They are")] if count else []
     if unwanted:
-        sentences.append((say.NOT_REQUIRED, coded(unwanted), "requires" if len(unwanted) == 1 else "require"))
+        sentences.append((say.NOT_WANTED, coded(unwanted)))
     return sentences
 
 

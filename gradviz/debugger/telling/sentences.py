@@ -80,7 +80,7 @@ RUN_AT_ONCE = "{they_are} run at once."
 METHOD = "The backward method of {function} ran: {operators}."
 METHOD_ENDS = "The backward method of {function} gave no gradient: the flow ends here."
 METHOD_GAVE_NONE = "It gave no gradient of {blobs}: the flow ends there."
-NOT_REQUIRED = "{blobs} {require} no gradient: none is computed."
+NOT_WANTED = "No gradient of {blobs} is wanted: none is computed."
 
 # What its gradient operators read is checked.
 MAY_READ = "`{type}` may read"

@@ -276,7 +276,19 @@ def test_data_and_a_frozen_weight_are_not_said_to_get_none_by_a_rule():
     session = gradviz.debug(loss)
     for name in ("x", "1.weight"):
         (cut,) = session.why_none(name).cuts
-        assert cut.text.endswith(" was not asked for its gradient: requires_grad is False.")
+        assert cut.text.endswith(" was not asked for its gradient: requires_grad is False, or inputs= leaves it out.")
+
+
+def test_what_inputs_leaves_out_is_not_said_to_get_none_by_a_rule():
+    model = torch.nn.Linear(3, 2)
+    with gradviz.torch.capture(model):
+        loss = model(torch.randn(5, 3)).square().sum()
+    session = gradviz.debug(loss, inputs=[model.weight])
+    (cut,) = session.why_none("bias").cuts
+    assert cut.text.endswith(" was not asked for its gradient: requires_grad is False, or inputs= leaves it out.")
+    session.run_to("AddmmBackward0")
+    assert session.event.kind == "RuleApplied"
+    assert "No gradient of `bias@0` and" in session.narration
 
 
 @pytest.mark.parametrize(
@@ -298,6 +310,9 @@ def test_a_parameter_that_takes_no_part_has_no_gradient_for_the_reason_that_the_
     assert (found.blob, found.status, found.cuts[0].text) == (parameter, "none", finding.sentence)
     assert reason in str(found)
     assert found.ways_out == finding.ways_out
+    with pytest.raises(gradviz.GradvizError) as caught:
+        session.ledger(name)
+    assert f'It takes no part in the pass: session.why_none("{name}") says why.' in caught.value.ways_out
     with pytest.raises(gradviz.GradvizError, match="no blob nobody"):
         session.why_none("nobody")
 

@@ -370,6 +370,7 @@ def test_without_a_function_nothing_can_be_checked():
         session.check("0.weight")
     )
     assert "ask for a blob that it reads" in refusal(session.check("#2"))
+    assert session.check("all").notes == session.check("0.weight").notes  # what holds of all is said once
     assert model[0].weight.grad is None
 
 

@@ -46,7 +46,9 @@ def test_a_variable_that_wants_no_gradient_has_none_and_says_so():
     session.finish()
     view = session.why_none("k")
     assert view.status == "none"
-    assert [cut.text for cut in view.cuts] == ["k@0: Mul #0 was not asked for its gradient: requires_grad is False."]
+    assert [cut.text for cut in view.cuts] == [
+        "k@0: Mul #0 was not asked for its gradient: requires_grad is False, or inputs= leaves it out."
+    ]
     assert session.why_none("x").status == "has one"
 
 

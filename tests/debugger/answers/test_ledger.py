@@ -107,8 +107,12 @@ def test_of_a_gradient_it_is_said_whose_it_is() -> None:
     net = Net("product")
     net.Mul(["x", "w"], "y")
     session = recorded(net, ["y"], x=[1.0], w=[2.0])
-    with pytest.raises(CursorError, match=r'It is the gradient of x@0: session\.ledger\("x@0"\)'):
+    with pytest.raises(CursorError, match=r'x_grad@0 is the gradient of x@0: session\.ledger\("x@0"\)'):
         session.ledger("x_grad")
+    net.Add(["y", "x"], "z")
+    summed = recorded(net, ["z"], x=[1.0], w=[2.0])
+    with pytest.raises(CursorError, match=r'x_grad@1 is the gradient of x@0: session\.ledger\("x@0"\)'):
+        summed.ledger("x_grad")
 
 
 def test_a_gradient_that_came_alone_with_a_NaN_in_it_has_no_infinite_norm(tmp_path: Path) -> None:

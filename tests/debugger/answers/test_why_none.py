@@ -351,3 +351,13 @@ def test_a_blob_that_was_given_as_a_gradient_is_copied_where_the_net_has_it_too(
     session = recorded(net, {"u": "x"}, x=[1.0, 2.0])
     session.finish()
     assert "is the gradient of u@0, a copy of x@0: that is a blob of Do #1" in str(session.why_none("u_x_DEDUP"))
+
+
+@pytest.mark.parametrize(("skip", "first"), [(1, "the first operator"), (2, "the first 2 operators")])
+def test_what_the_pass_skips_is_counted(skip: int, first: str) -> None:
+    net = Net("skipped")
+    net.Tanh("x", "a")
+    net.Tanh("a", "b")
+    net.Tanh("b", "y")
+    view = debug(net, ["y"], skip=skip).why_none("x")
+    assert f"was skipped: the pass leaves {first} out." in str(view)

@@ -397,7 +397,7 @@ def test_options_go_to_the_engine():
     assert "Choose from depth, ys." in caught.value.ways_out
 
 
-@pytest.mark.parametrize("of", [3, object, Net.__mro__[-2], Variable, "Value"])
+@pytest.mark.parametrize("of", [3, object, Net, Net.__mro__[-2], Variable, gradviz.Parameter, "Value"])
 def test_an_engine_needs_a_type_of_its_own(of):
     with pytest.raises(RegistrationError) as caught:
         gradviz.register_engine(of, record)

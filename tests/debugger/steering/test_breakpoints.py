@@ -97,6 +97,12 @@ def test_of_several_blobs_that_an_operator_writes_one_is_enough(session):
     assert len(session.break_on("x == 's_grad' and kind == 'Ran'").hits) == 1
 
 
+def test_a_mistyped_event_is_answered_with_the_one_that_was_meant(session):
+    with pytest.raises(ConditionError) as caught:
+        session.break_on("RuleAplied")
+    assert caught.value.ways_out[0] == "Did you mean RuleApplied?"
+
+
 def test_a_named_blob_is_looked_at_where_it_is_computed(session):
     ran = at(session, "Ran", "ReluGradient")
     assert session.break_on("norm(h_grad) > 0").hits == ran[1:]

@@ -9,6 +9,7 @@ from typing import Any
 from weakref import ref
 
 from ....debugger import Cursor
+from ....program import GradvizError
 from ....program.errors import count_of, message_of
 from ..capture import Module
 from ..flow import users
@@ -79,6 +80,8 @@ def explain(error: BaseException | None = None) -> Diagnosis:
         return Diagnosis.of((), "There is no error to explain: nothing was raised, or it was caught.")
     with DISABLED():
         findings = findings_of(error)
+    if findings is None and isinstance(error, GradvizError):
+        return Diagnosis.of((), f"This error is gradviz's own. {error}")
     if findings is None:
         message = f"{type(error).__name__}: {message_of(error)}".strip().rstrip(".:")
         return Diagnosis.of((), f"This error is not about gradients. {message}.")

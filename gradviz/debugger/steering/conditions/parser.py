@@ -307,7 +307,7 @@ def _meant(node: Node) -> list[str]:
     if not isinstance(node, Field) or node.type != "blob" or node.attribute:
         return []
     name = node.thing.removeprefix(":")
-    return [*meant(name, NAMES), f"Ask for what is known of it: norm({name})."]
+    return [*meant(name, [one for one in NAMES if one != name]), f"Ask for what is known of it: norm({name})."]
 
 
 def _a(type: Type) -> str:

@@ -107,6 +107,14 @@ def test_other_errors_are_said_to_be_others(program):
     assert str(error) in str(found)
 
 
+def test_errors_of_gradviz_are_told_as_they_are():
+    net = gradviz.Net("overwritten")
+    net.Mul(["t", "w"], "t")
+    with pytest.raises(gradviz.GradientError) as caught:
+        net.add_gradient_operators(["t"])
+    assert str(gradviz.explain(caught.value)) == f"This error is gradviz's own. {caught.value}"
+
+
 def test_an_error_without_words_is_named():
     assert str(gradviz.explain(KeyboardInterrupt())) == "This error is not about gradients. KeyboardInterrupt."
 

@@ -85,6 +85,9 @@ def test_an_error_shows_the_place_under_the_text():
 def test_a_word_with_a_mistake_in_it_is_told_from_a_blob():
     with pytest.raises(ConditionError, match="Did you mean norm"):
         parse("nrm > 3")
+    with pytest.raises(ConditionError) as raised:
+        parse("x > 3")
+    assert raised.value.ways_out == ("Ask for what is known of it: norm(x).",)
 
 
 def test_a_text_of_several_lines_is_shown_on_one():
