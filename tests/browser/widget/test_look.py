@@ -43,6 +43,18 @@ OVER_ITS_BAR = """graph => [...graph.querySelectorAll(".node:has(> .bar)")].flat
 })"""
 """The words of operators of the backward lane that begin on their bars."""
 
+HINTED = """field => {
+  const probe = document.createElement("span");
+  probe.style.cssText = "position: absolute; white-space: pre; padding: 0 9px";
+  probe.style.font = getComputedStyle(field).font;
+  probe.textContent = field.placeholder;
+  document.body.append(probe);
+  const needed = probe.offsetWidth;
+  probe.remove();
+  return needed <= field.clientWidth;
+}"""
+"""Whether what a field says while it is empty has room in it."""
+
 PANES = ("Program", "Graph", "Inspector")
 
 WIDTHS = (1440, 800)
