@@ -628,6 +628,16 @@
     min-height: clamp(776px, 75vh + 136px, 1000px);
   }
 }
+@media (max-height: 800px) {
+  @container gradviz (min-width: 920px) {
+    .gv-projected.gv-teaching > .gv-frame > :is(.gv-teach, .gv-formula, .gv-narration) {
+      zoom: 1.25;
+    }
+    .gv-projected.gv-teaching > .gv-frame {
+      min-height: clamp(700px, 75vh + 136px, 1000px);
+    }
+  }
+}
 @container gradviz (max-width: 919px) {
   .gv-frame > .gv-body {
     grid-template: "tabs graph" auto "left graph" minmax(0, 1fr) / minmax(280px, 2fr) minmax(0, 3fr);
@@ -2391,6 +2401,15 @@
   overflow: auto;
   border-top: 1px solid var(--gv-border);
   background: var(--gv-bar);
+}
+.gradviz math {
+  font-family:
+    "Latin Modern Math",
+    "STIX Two Math",
+    "Cambria Math",
+    "Noto Sans Math",
+    "DejaVu Math TeX Gyre",
+    math;
 }
 .gv-formula math {
   flex: none;
