@@ -365,7 +365,11 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
       graph.find();
     },
     group: () => graph.toggleGroup(line()),
-    toggleHelp: () => (help.hidden = !help.hidden),
+    toggleHelp() {
+      help.hidden = !help.hidden;
+      // Below the toolbar, which has the button that closes it, in however many rows.
+      help.style.setProperty("--gv-top", `${toolbar.element.offsetHeight + 2}px`);
+    },
     escape() {
       if (help.hidden) graph.endFocus();
       help.hidden = true;

@@ -359,9 +359,9 @@
 .gv-help {
   position: absolute;
   z-index: 2;
-  top: 44px;
+  top: var(--gv-top);
   right: 8px;
-  max-height: calc(100% - 52px);
+  max-height: calc(100% - var(--gv-top) - 8px);
   padding: 8px 12px;
   overflow: auto;
   border: 1px solid var(--gv-border);
