@@ -292,9 +292,9 @@ def _edge(edge: Edge, ends: tuple[str, str], state: State, theme: Theme) -> tupl
     attributes = {"id": edge.id, "class": edge_class(edge), "color": look.pen, "penwidth": str(look.width)}
     if edge.kind == "saved":
         return *ends, attributes | {"style": "dotted", "constraint": "false"}
-    lines = [f" {line} " for line in label(edge.names)]  # blanks keep it off the line
+    lines = [f" {line} " for line in label(edge.names)]  # blanks keep them off the line
     attributes |= {
-        "label": _text(*lines, norms(len(edge.names)) if edge.kind == "backward" else ""),
+        "label": _text(*lines, f" {norms(len(edge.names))}" if edge.kind == "backward" else "", end=r"\l"),
         "fontcolor": look.ink,
         "weight": "1" if edge.skips else str(UPRIGHT),
     }
@@ -329,11 +329,14 @@ def _headings(drawn: View, theme: Theme) -> Iterator[tuple[str, Attributes]]:
         )
 
 
-def _text(*lines: str) -> str:
-    """Lines as a label in which nothing is markup: no HTML, no entities, no escapes."""
-    shown = "\n".join(line for line in lines if line)
-    escaped: str = graphviz.escape(shown.replace("&", "&amp;"))  # of a type that keeps <...> from being HTML
-    return escaped
+def _text(*lines: str, end: str = "\n") -> str:
+    r"""Lines as a label in which nothing is markup: no HTML, no entities, no escapes.
+
+    They are centred; those that `end` in `\l` begin one below the other.
+    """
+    escaped = [str(graphviz.escape(line.replace("&", "&amp;"))) for line in lines if line]
+    label: str = graphviz.nohtml(end.join([*escaped, ""]).rstrip("\n"))  # of a type that keeps <...> from being HTML
+    return label
 
 
 def _inches(pixels: float) -> str:

@@ -83,6 +83,7 @@ class Labels:
         self._ways, self._theme = ways, theme
         self._taken: dict[int, list[Area]] = defaultdict(list)
         self._lines: dict[int, list[Way]] = defaultdict(list)
+        self._dotted: dict[int, list[Area]] = defaultdict(list)
         self._take(Area(-inf, 0, inf, HEADINGS))
         for area in (area for box in boxes for area in _areas(box)):
             self._take(area)
@@ -91,6 +92,9 @@ class Labels:
             way = lines[edge.number]
             for strip in Area(0, min(way.start[1], way.tip[1]), 0, max(way.start[1], way.tip[1])).strips:
                 self._lines[strip].append(way)
+        for area in (area for edge in edges if edge.kind == "saved" for area in _bends(edge, lines[edge.number])):
+            for strip in area.strips:
+                self._dotted[strip].append(area)
         # First those that can stand nowhere else, or least far from where one looks for them.
         for edge in sorted(named, key=lambda edge: (_is_straight(edge), not edge.skips, _width(lines[edge.number]))):
             self._put(edge, lines[edge.number])
@@ -119,7 +123,10 @@ class Labels:
         return any(area.meets(other) for strip in area.strips for other in self._taken[strip])
 
     def _is_crossed(self, area: Area, own: Way) -> bool:
-        return any(way is not own and area.is_crossed(way) for strip in area.strips for way in self._lines[strip])
+        strips = area.strips
+        if any(area.meets(line) for strip in strips for line in self._dotted[strip]):
+            return True
+        return any(way is not own and area.is_crossed(way) for strip in strips for way in self._lines[strip])
 
     def _room(self, edge: Edge) -> Room:
         lines, size, step = label(edge.names), self._theme.label_size, line_height(self._theme)
@@ -133,6 +140,15 @@ class Labels:
 def _is_straight(edge: Edge) -> bool:
     """Whether it goes from row to row, past no node."""
     return not edge.skips and edge.rise != 0
+
+
+def _bends(edge: Edge, way: Way) -> Iterator[Area]:
+    """Where the line of a saved value runs beside or above nodes."""
+    (left, start), (right, end), (x, level) = way.start, way.tip, way.back
+    if edge.rise:
+        yield Area(x - 1, min(start, end), x + 1, max(start, end))
+    elif level != start:
+        yield Area(left, level - 1, right, level + 1)
 
 
 def _width(way: Way) -> float:

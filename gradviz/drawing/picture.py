@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element, ParseError, SubElement, iterparse, tostring
 
-from .theme import DrawingError, Theme
+from .theme import DrawingError, Theme, label_width
 
 if TYPE_CHECKING:
     import wasmtime
@@ -226,9 +226,11 @@ def _dress(group: Element, theme: Theme, name: str | None) -> None:
             text.set("font-weight", "600")
     elif "node" in kind:
         _dress_node(group, not {"forward", "passed", "port"} & set(kind), theme)
-    elif {"edge", "backward"} <= set(kind):
+    elif "edge" in kind:
         _close_up(group)
-    elif not {"cluster", "edge"} & set(kind):
+        for text in group.findall("text"):
+            _trim(text, theme)
+    elif "cluster" not in kind:
         for shape in group.findall("polygon"):
             group.remove(shape)
 
@@ -242,6 +244,14 @@ def _close_up(group: Element) -> None:
     heights = [float(text.get("y", "0")) for text in texts]
     for text, height in zip(texts[:-1], heights, strict=False):
         text.set("y", f"{height + (heights[-1] - heights[-2]) / 2:g}")
+
+
+def _trim(text: Element, theme: Theme) -> None:
+    """Move a line of a label by the blanks that keep it off its edge: a page leaves them out."""
+    line = text.text or ""
+    blanks = line[: len(line) - len(line.lstrip(" "))]
+    text.set("x", f"{float(text.get('x', '0')) + label_width([blanks], theme.label_size):g}")
+    text.text = line.strip(" ")
 
 
 def _measure(picture: Element, background: str | None) -> None:

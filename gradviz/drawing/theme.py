@@ -148,7 +148,7 @@ def label(names: Sequence[str]) -> list[str]:
 
 def norms(count: int) -> str:
     """Blanks as wide as the norms of so many gradients, as 1.23·10⁻⁴, which a front end writes below their names."""
-    return "\u00a0" * (11 * count - 2)
+    return " " * (11 * count - 2)
 
 
 def in_one_line(names: Sequence[str]) -> str:

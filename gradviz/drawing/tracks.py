@@ -265,7 +265,9 @@ def side_taps(by_node: Meetings, boxes: Mapping[str, Box], theme: Theme) -> dict
             beside = box.side(side, box.y) + side * LABEL_DISTANCE
             # Below a sum stands the name of what enters it from there: two lines more would lie over that.
             is_crowded = meeting.node.role == "accumulation" and meeting.lines > 1
-            under = (beside, y + UNDER_LINE) if number == len(ordered) - 1 and not is_crowded else None
+            # A norm below a name moves it up by half a line, which stays off the line above it.
+            below = y + UNDER_LINE + (line_height(theme) / 2 if side > 0 else 0.0)
+            under = (beside, below) if number == len(ordered) - 1 and not is_crowded else None
             over = (beside, y - OVER_LINE - max(meeting.lines - 1, 0) * line_height(theme))
             text = over if number == 0 else under
             taps[end, id(meeting.trunk)] = Tap(box.side(side, y), y, y, text)

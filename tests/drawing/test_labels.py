@@ -15,11 +15,15 @@ from gradviz.drawing.lanes import lanes
 from gradviz.drawing.nesting import Nesting
 from gradviz.drawing.theme import Clock, label
 from gradviz.drawing.view import State
+from tests.browser.programs import random_program, record
 from tests.drawing.nested import workspace
-from tests.drawing.shapes import Rectangle, box, groups, overlap, text_boxes
+from tests.drawing.shapes import Rectangle, box, groups, line_of, overlap, points, text_boxes
 
 NORM = 13
 """Between the last line of a name and the norm."""
+
+THICKEST = 4.3
+"""Of the lines of edges whose norms are shown."""
 
 
 def read_five_times() -> gradviz.Net:
@@ -59,12 +63,22 @@ def looked_up() -> gradviz.Net:
     return net
 
 
+def read_by_three() -> gradviz.Net:
+    """Two of three operators get the gradient of a sum around the lane, one of them below what it gives itself."""
+    net = gradviz.Net("read by three")
+    net.Tanh("x", "h")
+    for name in "abc":
+        net.Mul(["h", "z"], name)
+    net.Sum(["a", "b", "c"], "y")
+    return net
+
+
 def document(build: Callable[[], gradviz.Net]) -> Trace:
     ws = workspace({"x": np.ones((3, 2)), "z": np.full((3, 2), 0.5), "rows": np.array([0, 2])})
     return gradviz.debug(build(), ["y"], workspace=ws).trace()
 
 
-@pytest.mark.parametrize("build", [read_five_times, squared, squared_at_once, looked_up])
+@pytest.mark.parametrize("build", [read_five_times, squared, squared_at_once, looked_up, read_by_three])
 def test_names_and_norms_lie_over_nothing(build: Callable[[], gradviz.Net]) -> None:
     drawn = view(Nesting(document(build)))
     found = groups(lanes(drawn, State(), LIGHT, {}, Clock()))
@@ -87,6 +101,33 @@ def test_names_and_norms_lie_over_nothing(build: Callable[[], gradviz.Net]) -> N
         assert area[1] >= HEADINGS, name
     for (name, area), (other, beside) in combinations(names.items(), 2):
         assert not overlap(area, beside), (name, other)
+
+
+def test_a_name_below_a_line_stays_off_it_where_a_norm_moves_it_up() -> None:
+    drawn = view(Nesting(document(read_by_three)))
+    found = groups(lanes(drawn, State(), LIGHT, {}, Clock()))
+    below = 0
+    for edge in (edge for edge in drawn.edges if edge.kind == "backward" and edge.skips):
+        lines = text_boxes(found[edge.id])
+        if not lines:
+            continue
+        left, top, right, _ = lines[0]
+        over = [top - y for x, y in points(line_of(found[edge.id])) if left < x < right and top - 20 < y < top]
+        below += bool(over)
+        assert all(distance > NORM / 2 + THICKEST / 2 for distance in over)
+    assert below
+
+
+@pytest.mark.parametrize("seed", [60, 63, 68])
+def test_names_rather_stand_where_no_saved_value_runs_through_them(seed: int) -> None:
+    nesting = Nesting(record(random_program(seed)).trace())
+    drawn = view(nesting, nesting.chosen("all"))
+    found = groups(lanes(drawn, State(), LIGHT, {}, Clock()))
+    saved = [point for edge in drawn.all_edges() if edge.kind == "saved" for point in points(line_of(found[edge.id]))]
+    assert saved
+    for edge in (edge for edge in drawn.all_edges() if edge.kind != "saved"):
+        for left, top, right, bottom in text_boxes(found[edge.id]):
+            assert not any(left < x < right and top < y < bottom for x, y in saved), edge.names
 
 
 def test_parts_of_a_sum_that_flow_together_say_which_they_are() -> None:

@@ -48,6 +48,19 @@ def test_every_line_has_a_node_and_every_edge_its_ends(picture: Picture, operato
         assert classes == ["edge", edge.kind, f"made-{edge.exists_from}", f"from-{edge.source}", f"to-{edge.target}"]
 
 
+@pytest.mark.parametrize("operators", [SKIP_CONNECTION, DIAMOND, residual(2)])
+def test_names_begin_beside_their_upright_edges_one_line_below_the_other(operators):
+    document = trace(operators)
+    found = groups(by_graphviz(document))
+    edges = [found[edge.id] for edge in view(Nesting(document)).edges if edge.kind != "saved" and not edge.skips]
+    assert edges
+    for edge in edges:
+        line = [x for x, _ in points(line_of(edge).replace("C", "L"))]
+        lefts = {left for left, _, _, _ in text_boxes(edge)}
+        assert len(lefts) == 1
+        assert all(3 < left - max(line) < 12 for left in lefts)
+
+
 @both
 @pytest.mark.parametrize("operators", [SKIP_CONNECTION, chain(9), fan_out(5)])
 def test_an_operator_and_its_gradient_stand_on_one_row_in_two_lanes(picture: Picture, operators):

@@ -70,10 +70,11 @@ function missingSlots(trace: Trace, forward: Line): Set<string> {
 
 /**
  * Names with their blobs. Of optional ones, which may stand before others, the first are there; which of many a repeated
- * slot means, its formula says by an index.
+ * slot means, its formula says by an index: of these those before it have blobs.
  */
 function paired(names: string[], blobs: string[], missing: ReadonlySet<string>): [name: string, blob: string][] {
-  if (names.some((name) => name.endsWith("..."))) return [];
+  const repeated = names.findIndex((name) => name.endsWith("..."));
+  if (repeated >= 0) return names.slice(0, repeated).some((name) => name.endsWith("?")) ? [] : paired(names.slice(0, repeated), blobs, missing);
   const isOptional = (name: string): boolean => name.endsWith("?");
   const possible = names.filter((name) => !isOptional(name) || !missing.has(name.slice(0, -1)));
   let spare = blobs.length - possible.filter((name) => !isOptional(name)).length;

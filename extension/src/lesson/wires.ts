@@ -2,7 +2,7 @@
 
 import { shortName } from "../formula/steps";
 import { blobOf, forwardRun, gradientsOf, isComplete, valueAt, type GradientSince } from "../model/recording/values";
-import { addTo, bare, forwardOf, linesById, linesNamed, subnetOf } from "../model/recording/lookup";
+import { addTo, allLines, bare, forwardOf, linesById, linesNamed, memoized, subnetOf } from "../model/recording/lookup";
 import type { Line, Scalar, Trace, Value } from "../model/schema";
 import { currentEvent, hasRun } from "../model/recording/cursor";
 
@@ -33,18 +33,43 @@ export interface WireValue {
 }
 
 /** The wires from lines to others of the same net, one for each blob. */
-export function wiresBetween(tails: Iterable<Line>, heads: Iterable<Line>, isBackward: boolean): Wire[] {
-  const readers = new Map<string, string[]>();
+export function wiresBetween(trace: Trace, tails: Iterable<Line>, heads: Iterable<Line>, isBackward: boolean): Wire[] {
+  const readers = new Map<string, Line[]>();
   const key = (line: Line, blob: string): string => `${subnetOf(line.id) ?? ""} ${blob}`;
-  for (const head of heads) for (const blob of new Set(head.inputs)) addTo(readers, key(head, blob), head.id);
+  for (const head of heads) for (const blob of new Set(head.inputs)) addTo(readers, key(head, blob), head);
   const wires = new Map<string, Wire>();
   for (const tail of tails) {
+    const isMaker = isBackward && tail.kind !== "passed";
     for (const blob of tail.kind === "passed" ? tail.inputs : tail.outputs) {
-      const to = readers.get(key(tail, blob));
-      if (to) wires.set(blob, { blob, subnet: subnetOf(tail.id), from: tail.id, to, isBackward });
+      const to = (readers.get(key(tail, blob)) ?? []).filter((head) => !isMaker || !isHandedOn(trace, head, blob)).map(({ id }) => id);
+      if (to.length > 0) wires.set(blob, { blob, subnet: subnetOf(tail.id), from: tail.id, to, isBackward });
     }
   }
   return [...wires.values()];
+}
+
+/** The operators that a gradient passes through unchanged, by net and gradient. */
+const passing = memoized((trace) => {
+  const lines = new Map<string, Line[]>();
+  for (const line of allLines(trace).filter(({ kind }) => kind === "passed")) {
+    for (const blob of line.inputs) addTo(lines, `${subnetOf(line.id) ?? ""} ${blob}`, line);
+  }
+  return lines;
+});
+
+/** The blobs whose gradient a line of the backward pass reads or adds up. */
+function gradedBy(trace: Trace, line: Line): string[] {
+  if (line.role === "accumulation") return line.outputs.map((total) => blobOf(trace, subnetOf(line.id), total) ?? "");
+  return forwardOf(trace, line)?.outputs ?? [];
+}
+
+/** Whether a line gets a gradient from operators that it passed through alone, and not from its maker. */
+export function isHandedOn(trace: Trace, line: Line, gradient: string): boolean {
+  const through = passing(trace).get(`${subnetOf(line.id) ?? ""} ${gradient}`);
+  if (!through) return false;
+  const blobs = gradedBy(trace, line);
+  const ways = through.filter(({ id, outputs }) => id !== line.id && outputs.some((blob) => blobs.includes(blob)));
+  return ways.length >= line.inputs.filter((blob) => blob === gradient).length;
 }
 
 /** The workspaces that a loop leaves for its gradient are no value of the program. */
@@ -115,8 +140,7 @@ function carriedAt(trace: Trace, { blob, subnet, from }: Wire, position: number)
 /** "∂p" for p_grad@0; of a gradient that is one of several blobs, by the operators that the wire leads to. */
 function gradientName(trace: Trace, { blob, subnet, to }: Wire): string {
   const heads = linesNamed(trace, to);
-  const near = heads.flatMap((head) => (head.role === "accumulation" ? head.outputs.map((total) => blobOf(trace, subnet, total) ?? "") : (forwardOf(trace, head)?.outputs ?? [])));
-  const of = blobOf(trace, subnet, blob, near);
+  const of = blobOf(trace, subnet, blob, heads.flatMap((head) => gradedBy(trace, head)));
   return of === undefined ? shortName(trace, blob) : `∂${shortName(trace, of)}`;
 }
 

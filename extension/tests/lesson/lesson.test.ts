@@ -65,7 +65,7 @@ test("an edge is followed along its lines and curves", () => {
 
 const between = (trace: Trace, from: string[], to: string[], isBackward = false): Wire[] => {
   const lines = (ids: string[]): Line[] => ids.flatMap((id) => linesById(trace).get(id) ?? []);
-  return wiresBetween(lines(from), lines(to), isBackward);
+  return wiresBetween(trace, lines(from), lines(to), isBackward);
 };
 
 test("wires are what one line writes and the other reads; loose ones come from around the net or go nowhere", () => {

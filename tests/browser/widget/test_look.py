@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, expect
 
 import gradviz
 from tests.browser.hosts import Host, everywhere, on_a_page, recorded
-from tests.browser.programs import large, skip_connection
+from tests.browser.programs import gated, large, skip_connection
 from tests.browser.view import BOXES, View, ask, box
 from tests.drawing.nested import Built, workspace
 
@@ -42,6 +42,18 @@ OVER_ITS_BAR = """graph => [...graph.querySelectorAll(".node:has(> .bar)")].flat
     .filter(text => text.getBoundingClientRect().left < bar.right).map(text => text.textContent);
 })"""
 """The words of operators of the backward lane that begin on their bars."""
+
+HINTED = """field => {
+  const probe = document.createElement("span");
+  probe.style.cssText = "position: absolute; white-space: pre; padding: 0 9px";
+  probe.style.font = getComputedStyle(field).font;
+  probe.textContent = field.placeholder;
+  document.body.append(probe);
+  const needed = probe.offsetWidth;
+  probe.remove();
+  return needed <= field.clientWidth;
+}"""
+"""Whether what a field says while it is empty has room in it."""
 
 PANES = ("Program", "Graph", "Inspector")
 
@@ -281,6 +293,38 @@ def test_the_toolbar_keeps_its_height_and_an_error_of_run_to_is_read_in_full(hos
         assert left + wide <= box(view.root)[0] + box(view.root)[2]
         view.press("End")
         assert box(toolbar)[2:] == before[2:]
+
+
+@on_a_page
+@pytest.mark.parametrize("width", [500, 700, 900, 1100, 1440])
+def test_the_hint_of_run_to_is_read_in_full(host: Host, width: int) -> None:
+    view = host.show(skip_connection)
+    host.set_width(width)
+    field = view.root.get_by_label("Run to")
+    assert ask(field, HINTED), field.get_attribute("placeholder")
+
+
+@on_a_page
+def test_where_no_operator_can_be_focused_on_f_says_so(host: Host) -> None:
+    view = host.show(skip_connection)
+    view.press("f")
+    expect(view.narration).to_contain_text("This step is about no operator")
+    expect(view.button("Fewer hops")).to_be_hidden()
+    view.press("ArrowRight", "f")
+    expect(view.narration).not_to_contain_text("about no operator")
+    expect(view.button("Fewer hops")).to_be_visible()
+
+
+@on_a_page
+@pytest.mark.parametrize("width", [500, 700, 900, 1440])
+def test_the_card_of_keys_leaves_the_toolbar_free(host: Host, width: int) -> None:
+    view = host.show(gated)
+    host.set_width(width)
+    card = view.root.get_by_role("list", name="Keys")
+    view.press("?")
+    expect(card).to_be_visible()
+    view.button("Keys").click()
+    expect(card).to_be_hidden()
 
 
 def test_the_list_of_keys_can_be_read_to_its_end(host: Host) -> None:

@@ -91,6 +91,18 @@ def vanishing() -> Built:
     return net, ["y"], ws
 
 
+def passed_on_to_a_sum() -> Built:
+    """The gradient of h is added up of three: one is passed on by an operator, whose maker hands over another one."""
+    net = gradviz.Net("passed on to a sum")
+    net.Tanh("x", "h")
+    net.Scale("h", "g", scale=2.0)
+    net.Sum(["g", "h"], "s")
+    net.Mul(["s", "h"], "y")
+    ws = gradviz.Workspace()
+    ws.feed("x", [0.5, 1.0])
+    return net, ["y"], ws
+
+
 def computed_twice() -> Built:
     """The second operator overwrites what nobody has read."""
     net = gradviz.Net("computed twice")
@@ -154,6 +166,14 @@ def test_numbers_with_powers_of_ten_stay_in_their_leaves_and_beside_their_edges(
     numbers = " ".join(view.graph.locator(".gv-leaf text, .gv-edge-norm").all_text_contents())
     assert "1.54·10⁻⁷" in numbers
     assert ask(view.graph, BEYOND) == []
+
+
+@on_a_page
+def test_an_edge_says_no_norm_of_what_is_passed_on_beside_it(host: Host) -> None:
+    view = at_the_end(host, passed_on_to_a_sum)
+    texts = view.graph.locator(".edge[data-normed] .gv-edge-norm").all_text_contents()
+    assert len(texts) > 5
+    assert not [text for text in texts if "," in text]
 
 
 @on_a_page

@@ -27,6 +27,17 @@ def test_who_overwrote_which_version_is_marked_and_told(host: Host) -> None:
     expect(row).to_have_count(0)
 
 
+@on_a_page
+def test_why_says_once_what_stopped_the_pass(host: Host) -> None:
+    view = host.show(relu_in_place)
+    view.press("End")
+    why = view.open_tab("Why")
+    why.get_by_role("button", name="h@0", exact=True).click()
+    expect(why).to_contain_text("h@0 has no gradient")
+    assert (why.text_content() or "").count("overwrote it") == 1
+    assert (why.text_content() or "").count("write a new name") == 1
+
+
 @with_kernels
 def test_the_ssa_form_is_debugged_in_the_same_widget(host: JupyterHost) -> None:
     view = host.show(relu_in_place)

@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, expect
 
 import gradviz
 from tests.browser.axe import in_both_themes, violations
-from tests.browser.hosts import Host, recorded
+from tests.browser.hosts import Host, on_a_page, recorded
 from tests.browser.programs import Build, gated, lanes, large, neuron, shrunken, skip_connection
 from tests.browser.view import GEOMETRY, View, ask, box
 from tests.drawing.nested import Built, loop, shared_gradient, two_branches, workspace
@@ -366,6 +366,33 @@ def test_a_step_needs_no_prediction_and_nothing_jumps(host: Host) -> None:
         assert stands(view) == pytest.approx(stood, abs=1)
     expect(panel(view)).to_contain_text("The lesson is over")
     expect(panel(view)).not_to_contain_text("predicted")
+
+
+@on_a_page
+def test_at_the_end_nothing_is_asked_that_is_answered(host: Host) -> None:
+    view = host.show(neuron)
+    view.press("End", "t")
+    expect(panel(view)).to_contain_text("The lesson is over")
+    expect(panel(view).get_by_role("textbox")).to_have_count(0)
+    view.press("ArrowLeft")
+    expect(panel(view)).to_contain_text("Predict:")
+
+
+@on_a_page
+@pytest.mark.parametrize("height", [720, 800, 1080])
+def test_a_lesson_fits_a_screen_as_a_projector_shows_it_too(host: Host, height: int) -> None:
+    view = host.show(skip_connection)
+    host.page.set_viewport_size({"width": 1280, "height": height})
+    for key in "tp":
+        view.press(key)
+        assert host.page.evaluate("document.documentElement.scrollHeight") <= height
+
+
+@on_a_page
+def test_the_formula_of_a_loop_names_its_condition(host: Host) -> None:
+    view = host.show(gated)
+    view.run_to("While")
+    expect(view.root.locator(".gv-formula")).to_contain_text("while go@0 holds")
 
 
 def test_axe_finds_nothing_while_teaching(host: Host) -> None:

@@ -100,9 +100,11 @@ function createFocus(trace: Trace, keep: (lines: ReadonlySet<string> | null, lin
     get isOn() {
       return centre !== null;
     },
-    toggle(line: string | undefined) {
+    /** False where there is no line to show. */
+    toggle(line: string | undefined): boolean {
       if (centre !== null) end();
       else if (line !== undefined) show(line);
+      return centre !== null || line !== undefined;
     },
     end,
   };
@@ -232,7 +234,8 @@ export function createGraph(trace: Trace, navigation: Navigation) {
       focus.end();
       search.focus();
     },
-    toggleFocus: (line: string | undefined) => canvas && focus.toggle(selected ?? line),
+    /** False where the step is about no operator, and none is selected. */
+    toggleFocus: (line: string | undefined) => canvas === null || focus.toggle(selected ?? line),
     endFocus: focus.end,
     toggleGroup(line: string | undefined) {
       const at = selected ?? line;

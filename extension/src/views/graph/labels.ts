@@ -84,7 +84,7 @@ function edgeLabels(trace: Trace, { named }: Drawing): Planned[] {
     if (edge.classList.contains("saved")) continue;
     const isBackward = edge.classList.contains("backward");
     const [tails, heads] = ["from", "to"].map((word) => linesAt(trace, classValue(edge, word), isBackward));
-    const wires = wiresBetween(tails ?? [], heads ?? [], isBackward);
+    const wires = wiresBetween(trace, tails ?? [], heads ?? [], isBackward);
     if (wires.length === 0) continue;
     edge.setAttribute("data-labelled", "");
     const isTogether = wires.length > (tails?.length === 1 && heads?.length === 1 ? APART : 1);

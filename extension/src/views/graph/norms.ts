@@ -1,5 +1,6 @@
 // Beside an edge the norm of the gradient that flows along it, which is also how thick the edge is.
 
+import { isHandedOn } from "../../lesson/wires";
 import { gradientAt, normOf } from "../../model/filters/code";
 import { endOf, memoized, memoizedByText, subnetOf } from "../../model/recording/lookup";
 import { isIndices } from "../../model/recording/values";
@@ -8,7 +9,7 @@ import { attribute } from "../elements/dom";
 import { DIGITS, quantity } from "../elements/numbers";
 import { classValue } from "./drawing/levels";
 import { pathOf, type Drawing, type Point } from "./drawing/svg";
-import { linesAt, pointsOf, WIDTH } from "./labels";
+import { linesAt, pointsOf } from "./labels";
 
 /** Between the lines of a label. */
 const LINE = 13;
@@ -43,19 +44,24 @@ export function createNorms(trace: Trace, drawing: Drawing) {
   return { show };
 }
 
-/** The gradients that flow along an edge: what the lines at its one end write, or let pass, and those at the other read. */
+/** The gradients that flow along an edge: what the lines at its one end write, or let pass, and those at the other get from there. */
 function flowing(trace: Trace, element: Element): NormedEdge {
   const [from, to] = [endAt(trace, classValue(element, "from")), endAt(trace, classValue(element, "to"))];
-  return { subnet: from.subnet, gradients: [...from.sent].filter((blob) => to.read.has(blob) && !isIndices(trace, from.subnet, blob)) };
+  const gradients = new Set([...from.passed].filter((blob) => to.read.has(blob)));
+  for (const blob of from.written) if (to.taken.has(blob)) gradients.add(blob);
+  return { subnet: from.subnet, gradients: [...gradients].filter((blob) => !isIndices(trace, from.subnet, blob)) };
 }
 
-/** An end of edges, which can stand for the thousands of lines of a group and be drawn again and again. */
+/** An end of edges, which can stand for the thousands of lines of a group and be drawn again and again; `taken` is what it gets from its makers. */
 const endAt = memoizedByText((trace, end) => {
   const lines = linesAt(trace, end, true);
+  const [passing, writing] = [true, false].map((isPassed) => lines.filter(({ kind }) => (kind === "passed") === isPassed));
   return {
     subnet: subnetOf(lines[0]?.id ?? ""),
-    sent: new Set(lines.flatMap(({ role, inputs, outputs }) => (role === "passed" ? inputs : outputs))),
+    passed: new Set(passing?.flatMap(({ inputs }) => inputs)),
+    written: new Set(writing?.flatMap(({ outputs }) => outputs)),
     read: new Set(lines.flatMap(({ inputs }) => inputs)),
+    taken: new Set(lines.flatMap((line) => line.inputs.filter((blob) => !isHandedOn(trace, line, blob)))),
   };
 });
 
@@ -79,12 +85,9 @@ function scaleOf(all: Scalar[]): (norm: Scalar) => number {
 function line(edge: Element): SVGElement | undefined {
   const last = [...edge.querySelectorAll("text")].at(-1);
   if (!last) return undefined;
-  const isCentred = last.getAttribute("text-anchor") === "middle";
-  const x = Number(last.getAttribute("x")) - (isCentred ? (WIDTH * (last.textContent ?? "").trim().length) / 2 : 0);
-  const y = Number(last.getAttribute("y")) + LINE;
+  const [x, y] = [Number(last.getAttribute("x")), Number(last.getAttribute("y")) + LINE];
   const text = last.cloneNode() as SVGElement; // of its font: a drawing can have that at each text
-  const begin = isCentred && { "text-anchor": "start" }; // a number can be longer than a name, and would lie over the edge
-  for (const [name, value] of Object.entries({ class: "gv-edge-norm", x, y, ...begin })) attribute(text, name, value);
+  for (const [name, value] of Object.entries({ class: "gv-edge-norm", y })) attribute(text, name, value);
   last.after(text);
   edge.toggleAttribute("data-level", isCrossed(pointsOf(pathOf(edge)), x, y));
   return text;

@@ -250,9 +250,9 @@ export function createViewport(drawing: Pictured) {
   };
 }
 
-/** Where the headings of the lanes stand, in units of the drawing. */
+/** Where the headings of the lanes stand, in units of the drawing, from its left edge. */
 function middlesOfLanes(svg: SVGSVGElement): number[] {
-  return [...svg.querySelectorAll(".lane text")].map((text) => Number(text.getAttribute("x")));
+  return [...svg.querySelectorAll(".lane text")].map((text) => Number(text.getAttribute("x")) - svg.viewBox.baseVal.x);
 }
 
 /** Where a window of a length, which begins at `at`, has to begin to show all, or what stands first and as much as can be beside it. */

@@ -91,7 +91,7 @@ export function createInspector(trace: Trace, navigation: Navigation, chosen: Ch
   const CONTENTS: Record<Tab, (names: string[], own: number | null | undefined, merge: Merge | undefined) => HTMLElement[]> = {
     Value: (names) => [...blobTab(names, inFocus(names), (place, turning) => [...turning, valueCard(asking, place, position, seen())]), ...ruleCard(trace, line(), chosen)],
     Ledger: (names, own, merge) => ledgerTab(own, merge, names),
-    Why: (names) => blobTab(names, subject(names), (place) => whyCards(asking, place, position)),
+    Why: (names) => blobTab(names, subject(names), (place) => whyCards(asking, place, position, fault())),
     Versions: (names) => blobTab(names, inFocus(names), (place) => versionsCards(asking, place, position)),
     Check: checkTab,
     State: stateTab,

@@ -2,7 +2,7 @@
 // The inspector's tabs Why, Versions, Check and State, and the paths of the Ledger tab: what Python answers.
 
 import { isGenerated, isSettled } from "../../lesson/lesson";
-import type { Answers, Block, Question, Reply } from "../../model/answers/asking";
+import type { Answers, Block, Problem, Question, Reply } from "../../model/answers/asking";
 import { currentEvent, forwardLine, pathOf } from "../../model/recording/cursor";
 import { forwardOf, lengthOf, linesById, numberOf, subnetOf } from "../../model/recording/lookup";
 import { gradientsOf, makerOf, valueAt, type Place } from "../../model/recording/values";
@@ -153,11 +153,14 @@ export function asked(trace: Trace, { blob, subnet, frame }: Place): string {
   return `${pathOf(trace, { subnet, frame })}:${blob}`;
 }
 
-export function whyCards(asking: Asking, place: Place, position: number): HTMLElement[] {
+/** `fault` stands above these: what an answer says of it is not said twice. */
+export function whyCards(asking: Asking, place: Place, position: number, fault: Problem | null): HTMLElement[] {
   if (asking.isVeiled() && !isGenerated(asking.trace, position)) return noteForLater("the pass is made");
   const question = (name: Question["question"]): Question => ({ question: name, arguments: [asked(asking.trace, place)], position });
   const value = valueAt(asking.trace, place, asking.isVeiled() ? position : lengthOf(asking.trace));
-  const why = answerCard(asking, question("why_none"));
+  const said = [fault?.problem, fault?.waysOut.join()];
+  const isNew = (block: Block): boolean => !said.includes(block.kind === "paragraph" ? block.text : block.kind === "bullets" ? block.items.join() : "");
+  const why = answerCard(asking, question("why_none"), (_, reply) => shownReply(asking, "blocks" in reply ? { ...reply, blocks: reply.blocks.filter(isNew) } : reply));
   if (!value || value.norm === null) return [why];
   const isFaulty = value.nan > 0 || value.inf > 0 || (value.size > 0 && value.zero === value.size);
   const born = question("provenance");

@@ -53,7 +53,8 @@ export function createPredict(trace: Trace, navigation: Navigation, lesson: Less
     at = position;
     if (!lesson.isOn) return;
     course.show(lesson.course);
-    question = questionBefore(trace, lesson.next(trace, position));
+    const next = lesson.next(trace, position);
+    question = next > position ? questionBefore(trace, next) : null;
     outcome.className = `gv-predicted${lesson.outcome ? (lesson.outcome.isRight ? " gv-right" : " gv-wrong") : ""}`;
     outcome.replaceChildren(...(lesson.outcome ? verdict(lesson.outcome) : []));
     hint.textContent = lesson.outcome ? "" : howTo(question);
@@ -91,7 +92,7 @@ function asking(trace: Trace, question: Question, position: number): (Node | str
 }
 
 function nothingToAsk(trace: Trace, position: number): HTMLElement {
-  const text = position === lengthOf(trace) ? "The lesson is over: go back with ←, or restart." : "Nothing to predict here: step on.";
+  const text = position === lengthOf(trace) && trace.upcoming === null ? "The lesson is over: go back with ←, or restart." : "Nothing to predict here: step on.";
   return element("span", { class: "gv-note" }, text);
 }
 

@@ -42,6 +42,7 @@ type GoingOn = "step" | "over" | "run_to" | "continue_" | "finish";
 const WORKING: Record<Deed, string> = { to_ssa: "Recording the SSA form …", save: "Writing the page …", cells: "Making the cells …" };
 /** Its questions are about all that comes. */
 const NO_LESSON = "This recording is so large that a part of it is shown at a time: teaching is for smaller ones.";
+const NO_OPERATOR = "This step is about no operator: click one of the graph, and press f again.";
 const NOT_INSERTED = 'JupyterLab and Notebook 7 insert cells, below a cell or from the side panel. Elsewhere: session.to_notebook("lesson.ipynb").';
 
 /** Builds the debugger inside `root` (which gets the class `gradviz` and takes the keys while it has the focus). */
@@ -159,7 +160,7 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
       advance("run_to", target);
       return null;
     },
-    focus: () => panes.graph.toggleFocus(panes.line()),
+    focus: () => void (panes.graph.toggleFocus(panes.line()) || panes.narration.say(NO_OPERATOR)),
     perform: host.ask && host.hasWhole ? perform.bind(null, host.ask) : null,
     select: (line) => panes.select(line),
     code: (line) => panes.code(line),
@@ -364,7 +365,11 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
       graph.find();
     },
     group: () => graph.toggleGroup(line()),
-    toggleHelp: () => (help.hidden = !help.hidden),
+    toggleHelp() {
+      help.hidden = !help.hidden;
+      // Below the toolbar, which has the button that closes it, in however many rows.
+      help.style.setProperty("--gv-top", `${toolbar.element.offsetHeight + 2}px`);
+    },
     escape() {
       if (help.hidden) graph.endFocus();
       help.hidden = true;

@@ -9,6 +9,9 @@ import type { Navigation } from "../elements/navigation";
 /** More suggestions than this help nobody and slow the list down. */
 const SUGGESTIONS = 300;
 
+/** Pixels of the field that holds the whole hint. */
+const HINTED = 176;
+
 /** Of what cells are made; see gradviz/notebook/inserting.py. */
 const PARTS = { operator: "This operator", group: "All of its group", pass: "The whole pass" };
 
@@ -77,7 +80,10 @@ export function createToolbar(trace: Trace, navigation: Navigation, help: { togg
     project: (isFar: boolean) => project.setAttribute("aria-pressed", String(isFar)),
     table: (isTable: boolean) => picture.show(isTable ? "Table" : "Graph"),
     search: runTo.focus,
-    dispose: () => expansions.disconnect(),
+    dispose() {
+      expansions.disconnect();
+      runTo.dispose();
+    },
   };
 }
 
@@ -92,8 +98,10 @@ function createRunTo(trace: Trace, navigation: Navigation) {
   const input = textField({
     "aria-label": "Run to",
     title: "Run to the next event of a blob, an operator type, #index, a kind of event, a nested net, an iteration, NaN, or a condition: norm > 10 (Enter)",
-    placeholder: "Run to…  blob, op, #2",
   });
+  // As much of the hint as there is room for.
+  const hints = new ResizeObserver(() => (input.placeholder = input.clientWidth < HINTED ? "Run to…" : "Run to…  blob, op, #2"));
+  hints.observe(input);
   const message = element("span", { class: "gv-message", role: "status" });
   const clear = (): void => message.replaceChildren();
   // They are of the whole recording: in a lesson they would tell what comes.
@@ -107,7 +115,7 @@ function createRunTo(trace: Trace, navigation: Navigation) {
       if (problem === null) leave(input);
     } else if (event.key === "Escape") clear();
   });
-  return { element: element("span", { class: "gv-run-to" }, input, list, message), clear, suggest, focus: () => enter(input) };
+  return { element: element("span", { class: "gv-run-to" }, input, list, message), clear, suggest, focus: () => enter(input), dispose: () => hints.disconnect() };
 }
 
 function targets({ frames, subnets, events }: Trace): string[] {

@@ -359,9 +359,9 @@
 .gv-help {
   position: absolute;
   z-index: 2;
-  top: 44px;
+  top: var(--gv-top);
   right: 8px;
-  max-height: calc(100% - 52px);
+  max-height: calc(100% - var(--gv-top) - 8px);
   padding: 8px 12px;
   overflow: auto;
   border: 1px solid var(--gv-border);
@@ -626,6 +626,16 @@
   }
   .gv-projected.gv-teaching > .gv-frame {
     min-height: clamp(776px, 75vh + 136px, 1000px);
+  }
+}
+@media (max-height: 800px) {
+  @container gradviz (min-width: 920px) {
+    .gv-projected.gv-teaching > .gv-frame > :is(.gv-teach, .gv-formula, .gv-narration) {
+      zoom: 1.25;
+    }
+    .gv-projected.gv-teaching > .gv-frame {
+      min-height: clamp(700px, 75vh + 136px, 1000px);
+    }
   }
 }
 @container gradviz (max-width: 919px) {
@@ -2391,6 +2401,15 @@
   overflow: auto;
   border-top: 1px solid var(--gv-border);
   background: var(--gv-bar);
+}
+.gradviz math {
+  font-family:
+    "Latin Modern Math",
+    "STIX Two Math",
+    "Cambria Math",
+    "Noto Sans Math",
+    "DejaVu Math TeX Gyre",
+    math;
 }
 .gv-formula math {
   flex: none;
