@@ -130,7 +130,7 @@ def with_values(recording: Recording | None, what: str) -> Recording:
         return recording
     ways_out = ["Feed the net's inputs and give the workspace: gradviz.debug(net, ys, workspace=ws)."]
     if recording is None:
-        reason = "a saved trace keeps statistics, no arrays."
+        reason, ways_out = "a saved trace keeps statistics, no arrays.", ["Record the pass again, by gradviz.debug."]
     elif recording.obstacle is None:
         reason = "nothing was run when it was recorded."
     else:

@@ -69,10 +69,16 @@ def record(
     KeyboardInterrupt, as one does that comes while a hook handles interrupts itself.
 
     Raises:
-        GradientError: ``bad_ys``: there is nothing to start from; ``bad_inputs``. A fault met on the way is the last
-            event, `Failed`.
+        GradientError: ``bad_ys``: there is nothing to start from; ``bad_inputs``; ``bad_argument``: `forward` is no
+            function. A fault met on the way is the last event, `Failed`.
         StoreError: ``bad_budget``, ``bad_spill``.
     """
+    if forward is not None and not callable(forward):
+        raise GradientError(
+            f"forward is {type(forward).__name__}, no function that computes the loss again.",
+            kind="bad_argument",
+            ways_out=["Give the function and do not call it: debug(loss, forward=compute)."],
+        )
     with agreed(budget, spill, progress) as limits, uncollected():
         one = Pass(loss, gradient=gradient, inputs=inputs, create_graph=create_graph, write=write, store=limits.store)
         notes = one.run(Notes(one.keep, limits, len(one.graph.unordered_nodes)))

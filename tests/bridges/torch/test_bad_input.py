@@ -44,6 +44,11 @@ def test_a_leaf():
     assert "is a leaf: nothing was computed" in refusal(torch.ones((), requires_grad=True))
 
 
+def test_a_loss_where_the_function_that_computes_it_is_wanted():
+    loss = mlp()(torch.ones(2, 6)).sum()
+    assert refusal(loss, forward=loss) == "bad_argument: forward is Tensor, no function that computes the loss again."
+
+
 def test_more_than_one_number_without_a_gradient():
     y = torch.ones(2, 3, requires_grad=True) * 2
     assert "The tensor is 2 × 3 float32: only a single number" in refusal(y)

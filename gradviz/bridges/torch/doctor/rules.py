@@ -22,7 +22,7 @@ from .structure import (
     tied_by_data,
 )
 from .training import doubled, fails, no_leaves, not_scalar, second_derivatives, uncalled
-from .updates import emptied, late, missed, replaced
+from .updates import emptied, forgotten, late, missed, replaced
 from .zeros import zeros
 
 Rule = Callable[[Case], Iterator[Finding]]
@@ -44,6 +44,7 @@ RULES: tuple[Rule, ...] = (
     parameters_of_a_call,
     tied_by_data,
     replaced,
+    forgotten,
     emptied,
     late,
     missed,

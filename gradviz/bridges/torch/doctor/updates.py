@@ -9,7 +9,7 @@ import torch
 
 from ....program.errors import count_of
 from ..capture import Module
-from ..flow import Step
+from ..flow import PASSES, Step
 from ..graph import Tensor
 from ..instances import instances
 from .case import Case, each_of, in_line, parameters_of, subject, them
@@ -19,6 +19,20 @@ from .training import BACKWARD, changes, last_pass, leaves_of, zeroes
 
 UNEVEN = 2
 """Changes by which parameters differ of which some are trained and others are not; to find optimizers takes time."""
+
+
+def forgotten(case: Case) -> Iterator[Finding]:
+    """A step of an optimizer behind a forward pass that nothing has gone back through."""
+    steps = case.longest
+    step = next((one for one in reversed(steps) if one.function == "step"), None)
+    if step is None or step.reads or any(one.function in {*PASSES, "grad="} for one in steps):
+        return
+    ids = {id(one) for one in case.leaves if one.grad is None}
+    if any(id(seen.ref()) in ids for one in steps if one.number < step.number for seen in one.reads):
+        line = case.line(step)
+        sentence = f"The optimizer's step{in_line(line)} has no gradient to use: backward() was not called before it."
+        ways_out = ("Call loss.backward() between the forward pass and step().",)
+        yield Finding("forgotten", sentence, (), line, ways_out=ways_out)
 
 
 def emptied(case: Case) -> Iterator[Finding]:

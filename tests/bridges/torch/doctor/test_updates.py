@@ -39,6 +39,23 @@ def test_gradients_that_are_put_to_zero_before_the_step_are_found():
     )
 
 
+@pytest.mark.parametrize("goes_back", [True, False])
+def test_a_step_without_a_pass_is_found(goes_back):
+    model = nn.Linear(4, 1)
+    optimizer = sgd(*model.parameters())
+    with gradviz.torch.capture(model):
+        for _ in range(2):
+            optimizer.zero_grad()
+            loss = loss_of(model)
+            if goes_back:
+                loss.backward()
+            optimizer.step()
+    findings = gradviz.diagnose(loss, model).findings
+    assert [(one.kind, one.harm, one.line.text) for one in findings] == (
+        [] if goes_back else [("forgotten", True, "optimizer.step()")]
+    )
+
+
 @pytest.mark.parametrize("is_late", [True, False])
 def test_gradients_that_are_clipped_after_the_step_are_found(is_late):
     model = nn.Linear(4, 1)

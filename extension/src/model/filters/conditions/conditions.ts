@@ -286,7 +286,7 @@ class Parser {
   private want(node: Node, types: readonly Type[], what: string): void {
     if (types.includes(node.type)) return;
     const word = node.kind === "field" && node.type === "blob" && node.attribute === "" ? node.thing.replace(/^:/, "") : "";
-    throw this.wrong(node.at, `${what} takes ${types.map(a).join(" or ")}, and this is ${a(node.type)}`, meant(word, Object.keys(NAMES)));
+    throw this.wrong(node.at, `${what} takes ${types.map(a).join(" or ")}, and this is ${a(node.type)}`, meant(word, Object.keys(NAMES).filter((one) => one !== word)));
   }
 }
 
