@@ -16,7 +16,7 @@ from tests.debugger.answers.nets import random_programs, random_sessions, worksp
 from tests.debugger.loops import fed, gated
 from tests.fresh_seed import fresh_seed
 
-MOST_STOPS, NETS = 25, 14
+MOST_STOPS, NETS = 25, 10
 TEXTS = (
     "norm > 1",
     "norm(x) > 0.5 and not (op == 'Copy')",

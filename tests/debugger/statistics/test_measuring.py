@@ -33,7 +33,7 @@ def written(value: Value) -> str:
     return repr(value)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(alike(), min_size=1, max_size=3))
 def test_together_as_alone(groups: list[list[np.ndarray]]) -> None:
     mixed = [array for group in groups for array in group]
