@@ -176,6 +176,8 @@ class WatchedExecution:
                 written = [(blob.name, blob.version) for blob in self._net.program[step.position].writes]
                 put(self.values, written, entries)
             yield step.position
+        _, _, pace, *_ = self._at_hand
+        pace.end(len(self.notes.codes), self._count, self._count)
 
     def fail(self, error: GradvizError) -> None:
         """The program ends with an error, in the innermost net that it happened in."""

@@ -28,14 +28,14 @@ def test_a_notebook_shows_one_output_that_changes_and_ends_with_what_was_recorde
     notebook = v4.new_notebook(cells=[v4.new_code_cell(SLOW)])
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(ROOT)}}).execute()
     (output,) = notebook.cells[0].outputs
-    assert output.data["text/plain"].startswith("Recorded 40 of 41 operators, 143 events in ")
+    assert output.data["text/plain"].startswith("Recorded 41 of 41 operators, 143 events in ")
     assert "<progress" not in output.data["text/html"]
 
 
 PAGE = f"""{SLOW}
 session.to_html(PATH)
 """
-STAGES = ("Recorded 40 of 41", "Described 143 events", "Laid out 20 of 20 operators", "Wrote a page with 143 events")
+STAGES = ("Recorded 41 of 41", "Described 143 events", "Laid out 20 of 20 operators", "Wrote a page with 143 events")
 
 
 def test_a_page_tells_of_the_document_and_the_layout_that_it_needs(tmp_path):
@@ -106,7 +106,7 @@ def test_a_terminal_shows_one_line_that_is_gone_at_the_end():
         shown = read_all(ours)
     assert process.returncode == 0
     assert "\n" not in shown
-    assert "Recorded 40 of 41 operators" in shown
+    assert "Recorded 41 of 41 operators" in shown
     assert shown.endswith("\r")
     assert shown.split("\r")[-2].strip() == ""
 

@@ -141,7 +141,7 @@ def test_progress_is_told_of_a_recording_that_takes_long(monkeypatch):
     running = [so_far for so_far in heard if so_far.of is not None]
     assert heard[0].of is None
     assert {so_far.of for so_far in running} == {601}
-    assert [so_far.operators for so_far in running] == list(range(601))
+    assert [so_far.operators for so_far in running] == list(range(602))
     assert heard[-1].events == len(recording.events)
     assert words(SoFar(1200, 5000, 31400, 3.25)) == "Recorded 1,200 of 5,000 operators, 31,400 events in 3.2 s."
 
