@@ -133,12 +133,13 @@ def _steps_of_tensors(session: str, trace: Trace, recording: Recording, names: M
             "import numpy as np\n\nimport gradviz\n", f"{live} = gradviz.live([{', '.join(recording.ys)}])", live
         ),
     ]
+    lines = operators_of(trace.backward)
     for at, end in zip(begins, [*begins[1:], trace.length], strict=False):
-        made = [line for line in operators_of(trace.backward) if at <= line.made <= end]
+        made = [line for line in lines if at <= line.made <= end]
         titles = [f"### `{', '.join(line.outputs)} = {line.type}({', '.join(line.inputs)})`" for line in made]
         said = [trace.narration(one) for one in dict.fromkeys([at, *(line.made for line in made)])]
         cells += [text_cell(*titles, *said), code_cell(f"{live}.step()")]
-    last = dict(key_of(one) for line in operators_of(trace.backward) for one in line.outputs if one in trace.values)
+    last = dict(key_of(one) for line in lines for one in line.outputs if one in trace.values)
     versions = {name: f"{name}@{number}" for name, number in last.items()}
     recorded = f"{session}.value(version, at={trace.length})"
     return [*cells, *_comparison(versions, f"{live}.session.value(version)", recorded)]

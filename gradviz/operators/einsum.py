@@ -103,7 +103,7 @@ def einsum(op: Operator, *xs: Array) -> Array:
     equation = f"{','.join(factors)}->{result}"
     if len(xs) == 1 and prod([size for letter, size in sizes.items() if letter not in result]) > MANY:
         # numpy adds the elements of one array one to the next, and products in blocks.
-        return np.einsum(equation, xs[0].astype(np.float64)).astype(xs[0].dtype)
+        return np.einsum(equation, xs[0].astype(np.float64, copy=False)).astype(xs[0].dtype, copy=False)
     return np.einsum(equation, *xs, optimize=True)
 
 
