@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -25,7 +24,7 @@ from ...program.events import (
 )
 from ...program.operator import parts_of
 from ..document import How
-from ..journal import NetText, Pace, Statement, Writing
+from ..journal import NetText, Pace, Reading, Statement, Writing
 from ..telling import arrival
 from .flow import gives
 from .forms import SHOWN, Answer, Block, Bullets, Grid, Paragraph, first_of
@@ -79,6 +78,10 @@ class ScheduleState(msgspec.Struct, frozen=True):
     taken: int | None
     grads: list[GradOf]
     pools: list[PoolOf]
+
+
+Versions = dict[str, list[list[T]]]
+"""Name -> version -> what there is of it."""
 
 
 def schedule_at(recorded: Recorded, position: int) -> ScheduleState | None:
@@ -223,39 +226,47 @@ def state_at(view: NetView, position: int, pace: Pace) -> StateView:
     """
     net, path = view.net, view.net.path
     recording = view.recorded.recording
+    of_pass = recording.noted[0]
     numbers = recording.timeline.of(*CHANGING)
-    before = map(recording.noted[0].__getitem__, numbers[: np.searchsorted(numbers, position)].tolist())
+    before = map(of_pass.__getitem__, numbers[: np.searchsorted(numbers, position)].tolist())
     events = [event for event in pace.over(before) if event.path == path]
-    played = net.forward[: sum(isinstance(event, Played) for event in events)]
-    blobs = _blobs(view, played, position)
-    operators = [one.at(position) for one in net.operators if one.made <= position]
+    played = net.forward[: sum(type(event) is Played for event in events)]
+    skip, ys = view.skip, {key for key, at in net.ys.items() if at <= position}
+    uses: Versions[int] = {}
+    arrived: Versions[Contribution] = {}
+    reached: dict[str, int] = {}
+    for blob in _blobs(view, played, position):
+        name = blob.name
+        if name not in uses:
+            uses[name], arrived[name] = [], []
+        readers = [one.number for one in blob.readers if one.role == "forward" and skip <= one.number < len(played)]
+        uses[name].append([*readers, len(played)] if blob.key in ys else readers)
+        arrived[name].append(_arrived(view, blob, of_pass, position))
+        if blob.arrivals and blob.arrivals[0] <= position:
+            reached[name] = min(blob.version, reached.get(name, blob.version))
     return StateView(
         position=position,
         net="/".join(path),
         ssa=[text_of(one) for one in played],
-        input_usages={
-            name: [_uses(view, one, len(played), position) for one in versions] for name, versions in blobs.items()
-        },
-        frontier={name: len(versions) - 1 for name, versions in blobs.items()},
-        gradient_frontier={
-            name: min(reached)
-            for name, versions in blobs.items()
-            if (reached := [one.version for one in versions if one.arrivals and one.arrivals[0] <= position])
-        },
-        gradient_generators={
-            name: [_arrived(view, one, position) for one in versions] for name, versions in blobs.items()
-        },
+        input_usages=uses,
+        frontier={name: len(versions) - 1 for name, versions in uses.items()},
+        gradient_frontier=reached,
+        gradient_generators=arrived,
         gradients=_gradients(net, events),
-        gradient_ops=[
-            f"{joined(w.name for w in one.outputs)} = {one.op.type}({joined(w.name for w in one.inputs)})"
-            for one in operators
-        ],
+        gradient_ops=[_named(one.at(position)) for one in net.operators if one.made <= position],
         changed=[],
     )
 
 
-def _blobs(view: NetView, played: Iterable[Statement], position: int) -> dict[str, list[Writing]]:
-    """By name the versions that there are, in the order in which they come in the program."""
+def _named(operator: Reading) -> str:
+    """A gradient operator without versions: ``x_grad = TanhGradient(y, y_grad)``."""
+    inputs = joined([one.name for one in operator.inputs])
+    outputs = joined([one.name for one in operator.outputs])
+    return f"{outputs} = {operator.op.type}({inputs})"
+
+
+def _blobs(view: NetView, played: Iterable[Statement], position: int) -> Iterable[Writing]:
+    """The versions that there are; of a name in their order, the names as they come in the program."""
     net, owner = view.net, view.owner
     is_do = owner is not None and owner.op.type == "Do"
     writings = [net.version(name, 0) for name in sorted(net.writings) if is_do and view.leaves(name)]
@@ -266,29 +277,23 @@ def _blobs(view: NetView, played: Iterable[Statement], position: int) -> dict[st
             if not y.arrivals:  # no operator knows it: nobody keeps what is found of it
                 y.arrivals.append(at)
             writings.append(y)
-    blobs: dict[str, list[Writing]] = {}
-    for writing in dict.fromkeys(writings):
-        blobs.setdefault(writing.name, []).append(writing)
-    return blobs
+    return dict.fromkeys(writings)
 
 
-def _uses(view: NetView, blob: Writing, count: int, position: int) -> list[int]:
-    """The operators that read a version, of the `count` played; being a y counts as the one behind them."""
-    readers = [one.number for one in blob.readers if one.role == "forward" and view.skip <= one.number < count]
-    return readers + [count] * (view.net.ys.get(blob.key, position + 1) <= position)
-
-
-def _arrived(view: NetView, blob: Writing, position: int) -> list[Contribution]:
+def _arrived(view: NetView, blob: Writing, events: Sequence[Event], position: int) -> list[Contribution]:
     """The gradients of a version that have arrived, as they are called at a position."""
     contributions: list[Contribution] = []
-    for at in blob.arrivals[: bisect_right(blob.arrivals, position)]:
-        event = view.recorded.events[at - 1]
-        if isinstance(event, Seeded | GeneratorAdded):
-            is_given = isinstance(event, Seeded) and event.operator is None
-            if not (is_given and _is_unused(view, blob)):
-                contributions.append(arrival(event))
-        elif isinstance(event, Accumulated) and len(contributions) == len(event.contributions) > 1:
-            contributions = [*event.contributions]
+    for at in blob.arrivals:
+        if at > position:
+            break
+        event = events[at - 1]
+        if isinstance(event, Accumulated):
+            if len(contributions) == len(event.contributions) > 1:
+                contributions = [*event.contributions]
+        elif isinstance(event, GeneratorAdded) or (
+            isinstance(event, Seeded) and not (event.operator is None and _is_unused(view, blob))
+        ):
+            contributions.append(arrival(event))
     return contributions
 
 
@@ -296,18 +301,18 @@ def _gradients(net: NetText, events: Iterable[Event]) -> dict[str, Gradient]:
     """The map: of each name what the events have said last."""
     gradients: dict[str, Gradient] = {}
     for event in events:
-        if isinstance(event, Seeded):
-            gradients[event.y] = event.gradient
+        if isinstance(event, (GeneratorAdded, Accumulated)):
+            gradients[event.blob] = event.gradient
+            if isinstance(event.gradient, GradientSlice) and event.gradient.indices == event.blob:
+                del gradients[event.blob]  # it numbers the rows of itself
         elif isinstance(event, RuleApplied):  # what is overwritten in place without sending a gradient back has none
             op = net.forward[event.index].op
             for name, gradient in zip(op.inputs, event.g_input, strict=False):
                 if gradient is None and name in op.outputs and op.type not in NETS:
                     gradients.pop(name, None)
-        elif isinstance(event, GeneratorAdded | Accumulated):
-            gradients[event.blob] = event.gradient
-            if isinstance(event.gradient, GradientSlice) and event.gradient.indices == event.blob:
-                del gradients[event.blob]  # it numbers the rows of itself
-        elif isinstance(event, Deduplicated | HookRan):
+        elif isinstance(event, Seeded):
+            gradients[event.y] = event.gradient
+        elif isinstance(event, (Deduplicated, HookRan)):
             gradients[event.blob] = event.after
     return gradients
 
@@ -338,10 +343,6 @@ def changes(before: StateView, after: StateView) -> Iterator[str]:
         yield from (f"gradient_generators: {blob} got {shown(one.gradient)}" for one in now[len(was) :])
     yield from _changed_entries("gradient_frontier", before.gradient_frontier, after.gradient_frontier)
     yield from _changed_entries("gradients", before.gradients, after.gradients)
-
-
-Versions = dict[str, list[list[T]]]
-"""Name -> version -> what there is of it."""
 
 
 def _by_version(before: Versions[T], after: Versions[T]) -> Iterator[tuple[str, list[T], list[T]]]:
