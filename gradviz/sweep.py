@@ -246,6 +246,8 @@ def _row(make_net: Callable[..., Any], seed: int, item: tuple[int, dict[str, Any
             bridges.cross(given)
             recording = record_any(given, options, None)
             error = _fault(recording)
+            if not error and isinstance(given, NetDef) and options.get("workspace") is None:
+                error = "nothing was run: make_net returns no workspace behind net, ys"
             if ys := differentiated(recording):
                 total = sum(y.sum(dtype=np.complex128 if y.dtype.kind == "c" else np.float64) for y in ys)
                 loss = complex(total) if np.iscomplexobj(total) else float(total)
