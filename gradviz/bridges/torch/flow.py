@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from inspect import CO_OPTIMIZED, CO_VARARGS
+from inspect import CO_OPTIMIZED, CO_VARARGS, unwrap
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from weakref import ref
 
 import msgspec
 import torch
+from torch._functorch.autograd_function import custom_function_call
 from torch.compiler import is_compiling
 from torch.overrides import TorchFunctionMode
 from torch.utils.checkpoint import CheckpointFunction
@@ -184,12 +185,13 @@ class Flow(TorchFunctionMode):
         if not results and not written and name not in ALWAYS:
             return result
         checkpoint = None if is_tracked else _cut_checkpoint(frame)
-        is_cut = checkpoint is not None and self._switched is None
+        is_by_function = not is_tracked and self._switched is None
+        is_cut = checkpoint is not None and is_by_function
+        if is_by_function and not is_cut and (is_viewed(name, args) or is_in_function(frame)):
+            return result
         frame = users(frame)
         call = None if frame is None else _new(Call, (frame.f_code, frame.f_lasti))
         if not is_tracked:
-            if checkpoint is None and self._switched is None and is_in_function(frame):
-                return result
             call = _in_block(frame, self._switched) or call
         number = next(_numbers)
         for place, one in enumerate(reads):
@@ -437,10 +439,15 @@ def _in_block(frame: FrameType | None, switched: Call | None) -> Call | None:
 
 
 def is_in_function(frame: FrameType | None) -> bool:
-    """Whether a Function is being applied: the graph knows what that is, and inside there are no gradients."""
-    while frame is not None and frame.f_code is not _APPLY:
+    """Whether a Function goes forward: the graph knows what that is, and inside there are no gradients."""
+    while frame is not None and not (frame.f_code in _APPLYING or _is_of_function(frame.f_code)):
         frame = frame.f_back
     return frame is not None
+
+
+def is_viewed(name: str, args: Sequence[Any]) -> bool:
+    """Whether a call is the one that PyTorch makes of what a Function returns as it was given."""
+    return name == "view_as" and args[0] is args[1]
 
 
 def _cut_checkpoint(frame: FrameType | None) -> FrameType | None:
@@ -452,7 +459,13 @@ def _cut_checkpoint(frame: FrameType | None) -> FrameType | None:
     return None if found is None or any(one.requires_grad for one in _tensors(found.f_locals["args"])) else found
 
 
-_CHECKPOINT, _APPLY = CheckpointFunction.forward.__code__, vars(torch.autograd.Function)["apply"].__func__.__code__
+_CHECKPOINT = CheckpointFunction.forward.__code__
+
+_APPLYING = {
+    type(custom_function_call).__call__.__code__,
+    torch.amp.custom_fwd(_cut_checkpoint, device_type="cpu").__code__,
+}
+"""Code around the forward of a Function: of transforms such as vmap, and of mixed precision."""
 
 
 def is_of_forward(frame: FrameType, tensor: Tensor | None) -> bool:
@@ -469,11 +482,11 @@ def is_of_forward(frame: FrameType, tensor: Tensor | None) -> bool:
 
 @lru_cache(10_000)
 def _is_of_function(code: CodeType) -> bool:
-    """Whether a piece of code is the forward of a Function."""
+    """Whether a piece of code is the forward of a Function, inside of what may decorate that."""
     classes = [torch.autograd.Function]
     for one in classes:
         classes += one.__subclasses__()
-    return any(getattr(one.forward, "__code__", None) is code for one in classes)
+    return any(getattr(unwrap(one.forward), "__code__", None) is code for one in classes)
 
 
 INSIDE = (str(Path(torch.__file__).parent) + os.sep, str(Path(__file__).parents[2]) + os.sep)

@@ -26,7 +26,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils.weak import WeakIdKeyDictionary
 
 from ...program import GradvizError
-from .flow import SWITCH, is_in_function, is_of_forward, name_of
+from .flow import SWITCH, is_in_function, is_of_forward, is_viewed, name_of
 from .graph import Graph, Tensor, is_hooked, next_number, number_of, unwrapped
 
 WIDE = {
@@ -127,7 +127,8 @@ class Sandbox(TorchFunctionMode):
         In its own forward a Function detaches what it goes on computing with: its backward says what gradient that has.
         """
         if function not in CUTS:
-            return not (torch.is_grad_enabled() or (self._is_tracked and is_in_function(frame)))
+            is_inside = is_viewed(name_of(function) or "", args) or is_in_function(frame)
+            return not (torch.is_grad_enabled() or (self._is_tracked and is_inside))
         cut = next(_tensors(args), None)
         return not is_of_forward(frame, None if cut is None or cut in self._inside else cut)
 
