@@ -19,7 +19,6 @@ from weakref import ref
 
 import msgspec
 import torch
-from torch._functorch.autograd_function import custom_function_call
 from torch.compiler import is_compiling
 from torch.overrides import TorchFunctionMode
 from torch.utils.checkpoint import CheckpointFunction
@@ -440,9 +439,20 @@ def _in_block(frame: FrameType | None, switched: Call | None) -> Call | None:
 
 def is_in_function(frame: FrameType | None) -> bool:
     """Whether a Function goes forward: the graph knows what that is, and inside there are no gradients."""
-    while frame is not None and not (frame.f_code in _APPLYING or _is_of_function(frame.f_code)):
+    while frame is not None and not _is_applying(frame):
         frame = frame.f_back
     return frame is not None
+
+
+def _is_applying(frame: FrameType) -> bool:
+    """Whether code is the forward of a Function, or PyTorch's around it: a decorator, or a transform such as vmap."""
+    code = frame.f_code
+    if code.co_freevars and is_inside(code.co_filename):
+        decorated = [getattr(frame.f_locals.get(name), "__code__", None) for name in code.co_freevars]
+    else:
+        decorated = []
+    is_of_transform = frame.f_globals.get("__name__") == "torch._functorch.autograd_function"
+    return is_of_transform or any(map(_is_of_function, (code, *decorated)))
 
 
 def is_viewed(name: str, args: Sequence[Any]) -> bool:
@@ -461,12 +471,6 @@ def _cut_checkpoint(frame: FrameType | None) -> FrameType | None:
 
 _CHECKPOINT = CheckpointFunction.forward.__code__
 
-_APPLYING = {
-    type(custom_function_call).__call__.__code__,
-    torch.amp.custom_fwd(_cut_checkpoint, device_type="cpu").__code__,
-}
-"""Code around the forward of a Function: of transforms such as vmap, and of mixed precision."""
-
 
 def is_of_forward(frame: FrameType, tensor: Tensor | None) -> bool:
     """Whether code is itself the forward of a Function, to which a tensor, if there is one, was given."""
@@ -481,12 +485,12 @@ def is_of_forward(frame: FrameType, tensor: Tensor | None) -> bool:
 
 
 @lru_cache(10_000)
-def _is_of_function(code: CodeType) -> bool:
+def _is_of_function(code: CodeType | None) -> bool:
     """Whether a piece of code is the forward of a Function, inside of what may decorate that."""
     classes = [torch.autograd.Function]
     for one in classes:
         classes += one.__subclasses__()
-    return any(getattr(unwrap(one.forward), "__code__", None) is code for one in classes)
+    return code is not None and any(getattr(unwrap(one.forward), "__code__", None) is code for one in classes)
 
 
 INSIDE = (str(Path(torch.__file__).parent) + os.sep, str(Path(__file__).parents[2]) + os.sep)

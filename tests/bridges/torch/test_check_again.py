@@ -119,3 +119,37 @@ def test_of_a_gradient_that_rounding_hides_no_one_says_that_it_agrees():
     view = checked(compute)
     assert view.verdict == view.checks[0].verdict == "not checkable", view
     assert f"Rounding moves differences by more than the whole gradient of {view.checks[0].blob}" in str(view)
+
+
+@pytest.mark.parametrize("decorator", [torch.no_grad(), torch.amp.custom_fwd(device_type="cpu")])
+def test_what_decorates_the_forward_of_a_function_cuts_nothing_off(decorator, model):
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        @decorator
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x.detach() ** 3
+
+        @staticmethod
+        @torch.amp.custom_bwd(device_type="cpu")
+        def backward(ctx, gradient):
+            return 3 * gradient * ctx.saved_tensors[0] ** 2
+
+    view = checked(lambda: Cube.apply(model(X)).sum())
+    assert view.verdict == "agrees", view
+    assert "stayed as it was" not in str(view)
+
+
+def test_what_a_function_returns_as_it_was_given_goes_on(model):
+    class Same(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient
+
+    view = checked(lambda: F.cross_entropy(Same.apply(model(X)), Y))
+    assert view.verdict == "agrees", view
+    assert "stayed as it was" not in str(view)
