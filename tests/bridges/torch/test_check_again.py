@@ -121,17 +121,20 @@ def test_of_a_gradient_that_rounding_hides_no_one_says_that_it_agrees():
     assert f"Rounding moves differences by more than the whole gradient of {view.checks[0].blob}" in str(view)
 
 
-@pytest.mark.parametrize("decorator", [torch.no_grad(), torch.amp.custom_fwd(device_type="cpu")])
-def test_what_decorates_the_forward_of_a_function_cuts_nothing_off(decorator, model):
+MIXED = (torch.amp.custom_fwd(device_type="cpu"), torch.amp.custom_bwd(device_type="cpu"))
+
+
+@pytest.mark.parametrize(("ahead", "back"), [(torch.no_grad(), torch.no_grad()), MIXED])
+def test_what_decorates_the_forward_of_a_function_cuts_nothing_off(ahead, back, model):
     class Cube(torch.autograd.Function):
         @staticmethod
-        @decorator
+        @ahead
         def forward(ctx, x):
             ctx.save_for_backward(x)
             return x.detach() ** 3
 
         @staticmethod
-        @torch.amp.custom_bwd(device_type="cpu")
+        @back
         def backward(ctx, gradient):
             return 3 * gradient * ctx.saved_tensors[0] ** 2
 
