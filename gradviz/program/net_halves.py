@@ -16,9 +16,6 @@ from .operator import BlobVersion, Operator, Ssa, play
 Key = tuple[str, int]
 """A blob version: its name and number."""
 
-Numbered = tuple[Operator, tuple[int, ...], tuple[int, ...], list[Key]]
-"""An operator, the versions that it reads and writes, and the blob versions that it writes."""
-
 Place = tuple[bool, int, str]
 """Where a net stands in the one around it: whether a backward operator runs it, which one, and from which argument."""
 
@@ -27,14 +24,11 @@ class Part:
     """The forward or the backward half of a net, ready to be followed while it runs.
 
     Attributes:
-        steps: its operators with their versions.
+        program: its operators with their versions.
     """
 
     def __init__(self, program: Sequence[Ssa[BlobVersion]], initial: Iterable[str]) -> None:
-        self.steps: list[Numbered] = [
-            (ssa.op, ssa.in_versions, ssa.out_versions, [(blob.name, blob.version) for blob in ssa.writes])
-            for ssa in program
-        ]
+        self.program = program
         self._initial = initial
 
     @cached_property
@@ -42,11 +36,16 @@ class Part:
         """The versions that it finds when it begins."""
         written: set[str] = set()
         reads: dict[Key, None] = {(name, 0): None for name in self._initial}
-        for op, versions, _, writes in self.steps:
-            keys = [*zip(op.inputs, versions, strict=True), *((name, 0) for name in implicit_inputs(op))]
+        for ssa in self.program:
+            keys = [*(blob.key for blob in ssa.reads), *((name, 0) for name in implicit_inputs(ssa.op))]
             reads.update(dict.fromkeys([key for key in keys if key[0] not in written]))
-            written.update(name for name, _ in writes)
+            written.update(ssa.op.outputs)
         return list(reads)
+
+    @property
+    def writes(self) -> list[Key]:
+        """The versions that it writes, as it goes."""
+        return [key for ssa in self.program for key in ssa.written]
 
 
 class NetHalves:

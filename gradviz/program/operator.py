@@ -243,6 +243,11 @@ class Ssa(msgspec.Struct, Generic[V], eq=False, gc=False):
         return tuple([blob.version for blob in self.writes])
 
     @property
+    def written(self) -> list[tuple[str, int]]:
+        """Name and version of what it writes."""
+        return [blob.key for blob in self.writes]
+
+    @property
     def inputs(self) -> list[str]:
         """The inputs as ``name@version``."""
         return list(map(str, self.reads))

@@ -217,7 +217,7 @@ class EngineRules:
 
     def _written(self) -> set[Key]:
         """What operators write."""
-        return {blob.key for ssa in self.program.numbered() for blob in ssa.writes}
+        return {key for ssa in self.program.numbered() for key in ssa.written}
 
     def _play(self, event: Played) -> None:
         if self.ys:
@@ -336,8 +336,8 @@ class EngineRules:
         if event.seconds is not None and not 0 <= event.seconds < float("inf"):
             _break(f"an operator runs for 0 seconds or more, not {event.seconds}")
         self._ran.add(event.position)
-        for blob in ssa.writes:
-            self._keep(blob.key)
+        for key in ssa.written:
+            self._keep(key)
         self._check_total(event.position)
 
     def _write(self, event: GradWritten) -> None:
@@ -412,7 +412,7 @@ class EngineRules:
         """The gradient that an operator has completed has the shape of its blob, or rows of it."""
         of, gradient, places = self._totals.get(position, (("", 0), "", range(0)))
         ssas = map(self.program.numbered().__getitem__, places)
-        versions = {blob.name: blob.key for ssa in ssas for blob in ssa.writes}
+        versions = {key[0]: key for ssa in ssas for key in ssa.written}
         halves = [self._value(versions.get(name, ("", 0))) for name in parts_of(gradient)]
         arrays, like = [half for half in halves if half is not None], self._value(of)
         if like is None or not arrays or len(arrays) < len(halves):

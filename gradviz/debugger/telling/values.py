@@ -269,5 +269,4 @@ def _slots(recording: Recording) -> dict[str, dict[Key, int]]:
 def _keys(net: NetHalves) -> dict[Key, None]:
     """The blob versions that the two halves of a net find and write."""
     parts = net.part(False), net.part(True)
-    some = (keys for part in parts for keys in (part.reads, *(written for _, _, _, written in part.steps)))
-    return dict.fromkeys(key for keys in some for key in keys)
+    return dict.fromkeys(key for part in parts for key in (*part.reads, *part.writes))
