@@ -22,9 +22,9 @@ import msgspec
 
 from ..debugger.document import Ledger, Line, Merge, Subnet, Trace, TraceError
 from ..debugger.journal import inner_words
-from ..program.control_flow import INNER_RESULT, saved_name
+from ..program.control_flow import INNER_RESULT, bindings, saved_name
 from ..program.errors import shorten
-from ..program.operator import BlobVersion
+from ..program.operator import BlobVersion, Operator
 from .theme import in_one_line, short
 
 EdgeKind = Literal["forward", "backward", "saved"]
@@ -227,7 +227,8 @@ def binding(owner: Line | None) -> Binding:
     leaves = {name_of(blob): blob for blob in owner.outputs}
     if owner.type != "Do":
         return Binding(enters, leaves)
-    outer = dict(_bound(owner))
+    bound = bindings(Operator(owner.type, owner.inputs, owner.outputs, owner.args))
+    outer = {inner: name_of(blob) for inner, blob in bound}
     return Binding(
         {inner: enters[name] for inner, name in outer.items() if name in enters},
         {inner: leaves[name] for inner, name in outer.items() if name in leaves},
@@ -256,17 +257,6 @@ def crossing(source: str | None, target: str) -> str:
     if source is None or source == target or inner_words(target):
         return short(target)
     return f"{short(source)} → {short(target)}"
-
-
-def _bound(do: Line) -> Iterable[tuple[str, str]]:
-    """Inner name and outer name of each binding; nothing of what a document has that is none."""
-    names, places = do.args.get("inner_blobs"), do.args.get("outer_blobs_idx")
-    outer = [*do.inputs[:-1], *do.outputs[:-1]]
-    if not isinstance(names, list) or not isinstance(places, list):
-        return
-    for name, place in zip(names, places, strict=False):
-        if isinstance(name, str) and isinstance(place, int) and 0 <= place < len(outer):
-            yield name, name_of(outer[place])
 
 
 def _last(makers: Mapping[str, str]) -> dict[str, tuple[str, str]]:

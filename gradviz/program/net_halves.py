@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from .control_flow import NETS, implicit_inputs, nested_nets, take_apart
-from .events import Event, RuleApplied
+from .events import Event, RuleApplied, element
 from .net import NetDef
 from .operator import BlobVersion, Operator, Ssa, play
 
@@ -56,8 +56,7 @@ class NetHalves:
             of the program calls them; empty for the outermost net.
         argument, name: where it stands in its operator, and what it is called.
         forward, backward: operators; `backward` is empty while there is no pass.
-        nets: the nets in it.
-        inside: the same by their places; one with a backward pass has two.
+        inside: the nets in it by their places; one with a backward pass has two.
 
     Args:
         initial: blobs that are there before the first operator.
@@ -79,7 +78,6 @@ class NetHalves:
         self.name = name
         self.forward = list(forward)
         self.backward = list(backward)
-        self.nets: list[NetHalves] = []
         self.inside: dict[Place, NetHalves] = {}
         self._initial = initial
         if program is not None:
@@ -102,7 +100,7 @@ class NetHalves:
     def __iter__(self) -> Iterator[NetHalves]:
         """Itself and every net inside, an outer one before those in it."""
         yield self
-        for net in self.nets:
+        for net in dict.fromkeys(self.inside.values()):
             yield from net
 
     @property
@@ -156,19 +154,17 @@ def _fill(net: NetHalves, makers: Makers, first: int, run: tuple[str, ...]) -> N
                 alone.append((index, argument, inner))
     for of, op in enumerate(net.forward):
         for argument, inner in nested_nets(op).items():
-            path = (*net.path, f"{of}.{argument}")
+            path = (*net.path, element(of, argument))
             index, back = passes.get((of, argument), (-1, None))
             initial = take_apart(op, of).initial if op.type == "Do" else ()
             nested = NetHalves(path, argument, inner.name, inner.ops, back.ops if back else (), initial)
-            net.nets.append(nested)
             net.inside[False, of, argument] = nested
             if back is not None:
                 net.inside[True, index, argument] = nested
-            _fill(nested, makers, 0, (*run, f"{first + index}.{argument}"))
+            _fill(nested, makers, 0, (*run, element(first + index, argument)))
     for index, argument, inner in alone:
-        path = (*run, f"{first + index}.{argument}")
+        path = (*run, element(first + index, argument))
         nested = net.inside[True, index, argument] = NetHalves(path, argument, inner.name, (), inner.ops)
-        net.nets.append(nested)
         _fill(nested, makers, 0, path)
 
 

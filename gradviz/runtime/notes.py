@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..operators.registry import Array
-from ..program.events import KINDS, EnteredSubnet, Failed, LeftSubnet, Ran
+from ..program.events import KINDS, EnteredSubnet, Failed, LeftSubnet, Ran, element
 from ..program.net_halves import Key, NetHalves, Part
 from ..program.operator import BlobVersion, Ssa
 from .devices import CPU
 from .store import Shelf, Store, entries_of, new_values
 
 NOWHERE = -1
-"""Stands for no run."""
+"""Stands for no run, and for no event."""
 
 ENTERED, LEFT, RAN, FAILED = (KINDS.index(kind) for kind in (EnteredSubnet, LeftSubnet, Ran, Failed))
 
@@ -98,8 +98,7 @@ class Half:
 
     def element(self, iteration: int | None) -> str:
         """A run of it in a path: ``2.loop_net[3]``."""
-        place = f"{self.operator}.{self.net.argument}"
-        return place if iteration is None else f"{place}[{iteration}]"
+        return element(self.operator, self.net.argument, iteration)
 
 
 class Run(NamedTuple):

@@ -22,12 +22,12 @@ from ...program.events import Event
 from ...program.net_halves import Key, NetHalves
 from ...runtime import Workspace
 from ...runtime.devices import device_of
-from ...runtime.notes import RAN, Notes
+from ...runtime.notes import NOWHERE, RAN, Notes
 from ...runtime.pace import Pace
 from ...runtime.planning import plan
 from ...runtime.watched import Interrupts, Limits, WatchedExecution
 from .run_events import RunEvents
-from .timeline import NOWHERE, Timeline
+from .timeline import Timeline
 
 Check = Callable[[int, Mapping[Key, Array]], None]
 

@@ -34,7 +34,7 @@ from ...program.events import (
 )
 from ...program.net_halves import Key, NetHalves
 from ...program.operator import parts_of
-from ...runtime.notes import FAILED, Notes, Runs
+from ...runtime.notes import FAILED, NOWHERE, Notes, Runs
 from ...runtime.store import Store
 from ...runtime.watched import Again, Journal, Lending, uncollected
 from ..document import Trace
@@ -42,7 +42,7 @@ from .naming import inner_words, is_part, part_words
 from .run_events import RunEvents
 from .statements import Reading, Statement
 from .text import NetText
-from .timeline import NOWHERE, Indices, Timeline, codes_of
+from .timeline import Indices, Timeline, codes_of
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Event)
@@ -148,7 +148,7 @@ class Recording:
     @property
     def _text_before(self) -> ProgramText | None:
         """That of the recording before, if this one only has more events, and no nets that are nested."""
-        if self._before is None or self.nets.nets:
+        if self._before is None or self.nets.inside:
             return None
         events, others = self._before.events, self.events
         goes_on = len(events) <= len(others) and all(map(is_, events, others))

@@ -36,7 +36,7 @@ from ...program.operator import parts_of
 from ..journal import Indices, Recording, Statement, Writing
 from ..telling import ODDITIES, Subject, forward_of, ran
 from .faults import consistent
-from .places import entered, passage_words
+from .places import passage_words
 from .rows import Rows
 from .runs import Runs
 
@@ -111,7 +111,7 @@ class Targets:
         if isinstance(event, Played) and (word in event.op.inputs or word in event.op.outputs):
             return True
         return self._names(word, self._rows.subject(number), event.path) or (
-            isinstance(event, EnteredSubnet) and word in passage_words(entered(event), is_run=False)
+            isinstance(event, EnteredSubnet) and word in passage_words(event.inner_path, is_run=False)
         )
 
     def _odd(self, word: str) -> Indices:
@@ -173,7 +173,7 @@ class Targets:
             event = self._events[number]
             words.update(_words(self._rows.subject(number)))
             if isinstance(event, EnteredSubnet):
-                words.update(passage_words(entered(event), is_run=False))
+                words.update(passage_words(event.inner_path, is_run=False))
         for subjects in self._of_halves:
             for subject in subjects:
                 words.update(_words(subject))
