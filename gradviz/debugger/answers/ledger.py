@@ -8,7 +8,7 @@ from math import inf
 from typing import NamedTuple
 
 from ...program.errors import count_of, shorten
-from ...program.events import Accumulated, GeneratorAdded, Seeded
+from ...program.events import Accumulated
 from ..document import Contribution, Ledger, Merge, number
 from ..journal import NetText, Writing
 from ..statistics import norm_of
@@ -142,7 +142,7 @@ def _of_sums(recorded: Recorded, sums: Iterable[tuple[int, Accumulated]]) -> lis
     return [
         Entry(
             f"{event.blob}@{event.version}",
-            str(recorded.story.total(event, at)[-1]),
+            str(recorded.story.brought(event, at)[-1]),
             at,
             recorded.text.of(event).id or None,
             frame,
@@ -218,8 +218,7 @@ def _of_one(here: NetView, word: str) -> LedgerView:
             blobs=[word],
             ways_out=[way_out],
         )
-    event = view.recorded.events[one.at - 1]
-    assert isinstance(event, Seeded | GeneratorAdded | Accumulated)
+    event, _ = view.recorded.story.arrived_at(one.at)
     term = event.contributions[0] if isinstance(event, Accumulated) else arrival(event)
     length = _norm(view, blob, one.parts)
     share = None if length is None or not 0 < length < inf else 1.0
@@ -257,7 +256,7 @@ def _reason(view: NetView) -> str:
 def _is_of(view: NetView, gradient: Writing) -> Writing | None:
     """The blob version whose gradient another one is in the end."""
     blobs = (blob for writings in view.net.writings.values() for blob in writings if blob.arrivals)
-    return next((one for one in blobs if view.recorded.story.gradient(view.net, one) is gradient), None)
+    return next((one for one in blobs if view.recorded.story.gradient(one) is gradient), None)
 
 
 def _norm(view: NetView, blob: Writing, parts: Parts) -> float | None:

@@ -153,7 +153,7 @@ class Subjects:
         if not self._story.is_sum(event):
             return Subject(event.index, statements, [statements[0].outputs[0], blob], ["SparseToDense"])
         terms = [term.parts[-1] for term in self._story.terms(event, at)]
-        focus = [*reversed(self._story.total(event, at)), blob, *terms]
+        focus = [*reversed(self._story.brought(event, at)), blob, *terms]
         return Subject(event.index, statements, focus, ["Σ", *[new.op.type for new in statements]])
 
     def _hooked(self, event: HookRan, at: int) -> Subject:
