@@ -34,7 +34,7 @@ Halves = tuple[Sequence[Line], Sequence[Line]]
 
 
 def cells_beside(
-    trace: Trace, recording: Recording | None, position: int, of: Of, ways: Mapping[str, object], is_plain: bool = True
+    trace: Trace, recording: Recording | None, position: int, of: Of, ways: Mapping[str, object], is_plain: bool
 ) -> list[Cell]:
     """The cells, first to last.
 

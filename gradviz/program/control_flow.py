@@ -170,7 +170,7 @@ def take_apart(op: Operator, index: int, error: type[GradvizError] = NetError) -
     return Do(net, op.inputs[-1], inputs, outputs, outer, inner, initial, pops, bool(reuses))
 
 
-def check_branches(op: Operator, index: int, error: type[GradvizError] = NetError) -> None:
+def check_branches(op: Operator, index: int, error: type[GradvizError]) -> None:
     """Raise `error` unless If or While operator `op` has its nets, and these touch declared blobs only.
 
     The backward pass of an If takes the shapes of zeros from blobs that it does not declare, as Caffe2 writes it.
