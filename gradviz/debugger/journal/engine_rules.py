@@ -44,7 +44,7 @@ from ...program.events import (
     to_dict,
 )
 from ...program.net_halves import Key
-from ...program.operator import BlobVersion, Device, Ssa, check_name, check_operator, parts_of, play
+from ...program.operator import BlobVersion, Device, Ssa, check_name, check_operator, parts_of, play, version_in
 from ...program.renaming import renamed, steps_renamed
 from ...runtime.devices import copied, device_of, is_on_gpu
 from .gradient_shapes import are_rows
@@ -451,10 +451,10 @@ def _same_versions(event: Played | Ran, ssa: Ssa[BlobVersion]) -> None:
 
 
 def _version(name: object) -> Key:
-    blob, at, version = name.rpartition("@") if isinstance(name, str) else ("", "", "")
-    if not at or not version.isascii() or not version.isdecimal() or len(version) > 9:
+    key = version_in(name) if isinstance(name, str) else None
+    if key is None:
         _break(f"{name!r} is no blob version, such as 'x@0'")
-    return blob, int(version)
+    return key
 
 
 def _legal(name: str) -> None:

@@ -33,7 +33,7 @@ from ...program.events import (
     Visited,
 )
 from ...program.net_halves import Key, NetHalves
-from ...program.operator import parts_of
+from ...program.operator import key_of, parts_of
 from ...runtime.notes import FAILED, NOWHERE, Notes, Runs
 from ...runtime.store import Store
 from ...runtime.watched import Again, Journal, Lending, uncollected
@@ -407,8 +407,8 @@ class ProgramText:
         """What people read in place of a version in the net at a path; None: its name."""
         if (word := inner_words(blob)) is not None or not is_part(blob):
             return word
-        name, _, version = blob.rpartition("@")
-        readers = self._nets[path].version(name, int(version)).readers
+        name, version = key_of(blob)
+        readers = self._nets[path].version(name, version).readers
         sums = (self._events[reader.made - 1] for reader in readers if reader.role == "accumulation")
         for event in sums:
             if isinstance(event, Accumulated):

@@ -16,6 +16,7 @@ from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...program import NetDef
 from ...program.events import Accumulated, Deduplicated, Ran
+from ...program.operator import key_of
 from ..document import (
     Entered,
     Frame,
@@ -36,7 +37,7 @@ from .sources import rules_of, sources_of
 from .stretches import Outermost, PartProgram
 from .sums import ledger_of, placed, sum_of
 from .trace_document import Writer, formulas_of, is_scheduled
-from .values import frame_of, key_of, values_of
+from .values import frame_of, values_of
 
 EVENTS = 600
 MOST_OPERATORS = 600
