@@ -22,9 +22,9 @@ import msgspec
 
 from ..debugger.document import Ledger, Line, Merge, Subnet, Trace, TraceError
 from ..debugger.journal import inner_words
-from ..program.control_flow import INNER_RESULT, saved_name
+from ..program.control_flow import INNER_RESULT, bindings, saved_name
 from ..program.errors import shorten
-from ..program.operator import BlobVersion
+from ..program.operator import BlobVersion, Operator, bare, version_in
 from .theme import in_one_line, short
 
 EdgeKind = Literal["forward", "backward", "saved"]
@@ -150,9 +150,8 @@ def _saved(program: Program) -> dict[str, str]:
     blobs = {blob: blob for line in program.forward for blob in (*line.inputs, *line.outputs)}
     overwritten: dict[str, str] = {}
     for blob in blobs:
-        name, _, version = blob.rpartition("@")
-        if version.isdecimal():
-            overwritten[f"{saved_name(BlobVersion(name, int(version)))}@0"] = blob
+        if (key := version_in(blob)) is not None:
+            overwritten[f"{saved_name(BlobVersion(*key))}@0"] = blob
     return overwritten | blobs
 
 
@@ -223,11 +222,12 @@ def binding(owner: Line | None) -> Binding:
     """The names in the nets that `owner` runs: those around them, but for a Do, which says what stands for what."""
     if owner is None:
         return Binding({}, {})
-    enters = {name_of(blob): blob for blob in reversed(owner.inputs)}
-    leaves = {name_of(blob): blob for blob in owner.outputs}
+    enters = {bare(blob): blob for blob in reversed(owner.inputs)}
+    leaves = {bare(blob): blob for blob in owner.outputs}
     if owner.type != "Do":
         return Binding(enters, leaves)
-    outer = dict(_bound(owner))
+    bound = bindings(Operator(owner.type, owner.inputs, owner.outputs, owner.args))
+    outer = {inner: bare(blob) for inner, blob in bound}
     return Binding(
         {inner: enters[name] for inner, name in outer.items() if name in enters},
         {inner: leaves[name] for inner, name in outer.items() if name in leaves},
@@ -240,8 +240,8 @@ def crossings(subnet: Subnet, flows: Flows, bound: Mapping[Lane, Binding]) -> It
         enter, leave = port(subnet.id, lane, "in"), port(subnet.id, lane, "out")
         entered: set[str] = set()
         for line, blob in flows.entering[lane]:
-            entered.add(name_of(blob))
-            yield lane, enter, line, crossing(bound[lane].enters.get(name_of(blob)), blob)
+            entered.add(bare(blob))
+            yield lane, enter, line, crossing(bound[lane].enters.get(bare(blob)), blob)
         last = _last(flows.makers[lane])
         for inner, outer in bound[lane].leaves.items():
             if inner in last:
@@ -258,25 +258,9 @@ def crossing(source: str | None, target: str) -> str:
     return f"{short(source)} → {short(target)}"
 
 
-def _bound(do: Line) -> Iterable[tuple[str, str]]:
-    """Inner name and outer name of each binding; nothing of what a document has that is none."""
-    names, places = do.args.get("inner_blobs"), do.args.get("outer_blobs_idx")
-    outer = [*do.inputs[:-1], *do.outputs[:-1]]
-    if not isinstance(names, list) or not isinstance(places, list):
-        return
-    for name, place in zip(names, places, strict=False):
-        if isinstance(name, str) and isinstance(place, int) and 0 <= place < len(outer):
-            yield name, name_of(outer[place])
-
-
 def _last(makers: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     """Who makes the last version of a name, and that version; makers stand in the order of versions."""
-    return {name_of(blob): (line, blob) for blob, line in makers.items()}
-
-
-def name_of(blob: str) -> str:
-    """``x`` of ``x@1``."""
-    return blob.rpartition("@")[0] or blob
+    return {bare(blob): (line, blob) for blob, line in makers.items()}
 
 
 class Stretch(NamedTuple):

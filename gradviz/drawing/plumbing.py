@@ -20,7 +20,8 @@ import msgspec
 from msgspec.structs import replace
 
 from ..debugger.document import Line, Subnet, Trace, all_lines
-from .flows import Binding, Flow, Lane, Program, binding, name_of, programs
+from ..program.operator import bare
+from .flows import Binding, Flow, Lane, Program, binding, programs
 
 BESIDE = ("gradient", "duplicate", "handover", "passed")
 """Roles of what may stand beside the gradient of a Do that is folded."""
@@ -78,8 +79,8 @@ class Plumbing(msgspec.Struct, frozen=True):
         for lane, do in self.through.get(subnet.id, {}).items():
             inner, outer = binding(do), around[lane]
             bindings[lane] = Binding(
-                {name: outer.enters.get(name_of(blob), blob) for name, blob in inner.enters.items()},
-                {name: outer.leaves.get(name_of(blob), blob) for name, blob in inner.leaves.items()},
+                {name: outer.enters.get(bare(blob), blob) for name, blob in inner.enters.items()},
+                {name: outer.leaves.get(bare(blob), blob) for name, blob in inner.leaves.items()},
             )
         return bindings
 

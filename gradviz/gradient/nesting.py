@@ -9,7 +9,7 @@ from ..operators import is_constant
 from ..operators.gradients import gradient_name
 from ..program import GradientError, Operator
 from ..program.control_flow import nested_nets, outside, saved_name, within
-from ..program.events import EnteredSubnet, Event, LeftSubnet, Source
+from ..program.events import EnteredSubnet, Event, LeftSubnet, Source, element
 from ..program.operator import BlobVersion
 from .refusals import version_overwritten
 
@@ -118,7 +118,7 @@ class Nesting:
         for argument in way:
             net = nested_nets(op)[argument]
             entered.append((op, index, argument, net, path))
-            path = (*path, f"{index}.{argument}")
+            path = (*path, element(index, argument))
             op, index = net.ops[0] if net.ops else op, 0
         events: list[Event] | None = None
         if ir.events is not None:

@@ -20,7 +20,6 @@ import numpy as np
 from ..debugger import Recording
 from ..debugger.answers import Answer, Block, Paragraph
 from ..debugger.document import Line, Trace
-from ..debugger.telling import key_of
 from ..gradient import IR, Ys
 from ..operators import lookup
 from ..operators.registry import Array
@@ -29,7 +28,7 @@ from ..program import GradvizError, NetDef, Operator
 from ..program.control_flow import NETS, implicit_inputs, nested_nets, reads_from_outside
 from ..program.errors import count_of
 from ..program.files import path_of, write_whole
-from ..program.operator import free_name, parts_of
+from ..program.operator import free_name, key_of, parts_of
 from ..runtime.devices import CPU, moved
 from ..version import __version__
 from .cell_code import array_code, call_code, device_code, operator_code, plain, quoted, ys_code

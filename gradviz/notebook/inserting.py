@@ -12,13 +12,12 @@ from typing import Any, Literal, get_args
 
 from ..debugger import Recording
 from ..debugger.document import Line, Trace
-from ..debugger.telling import key_of
 from ..gradient import Ys
 from ..program import Operator
 from ..program.control_flow import NETS
 from ..program.errors import repr_of
 from ..program.events import Visited
-from ..program.operator import free_name, parts_of
+from ..program.operator import free_name, key_of, parts_of
 from ..runtime.devices import is_on_gpu
 from . import kernel_shell
 from .cell_code import quoted
@@ -34,7 +33,7 @@ Halves = tuple[Sequence[Line], Sequence[Line]]
 
 
 def cells_beside(
-    trace: Trace, recording: Recording | None, position: int, of: Of, ways: Mapping[str, object], is_plain: bool = True
+    trace: Trace, recording: Recording | None, position: int, of: Of, ways: Mapping[str, object], is_plain: bool
 ) -> list[Cell]:
     """The cells, first to last.
 

@@ -90,7 +90,6 @@ class DebuggerWidget(anywidget.AnyWidget):
     has changed since, and knows by this."""
 
     def __init__(self, session: Shown, **traits: Any) -> None:
-        self._length = len(session)
         self._session = weakref.ref(session)
         self._shown = session.view()
         super().__init__(**_state(session, self._shown), protocol=PROTOCOL, **traits)
@@ -102,7 +101,7 @@ class DebuggerWidget(anywidget.AnyWidget):
         if session is self._session():
             return
         self._end()
-        self._session, self._length, self._shown = weakref.ref(session), len(session), session.view()
+        self._session, self._shown = weakref.ref(session), session.view()
         with self.hold_sync():
             for name, value in _state(session, self._shown).items():
                 self.set_trait(name, value)
@@ -156,7 +155,7 @@ class DebuggerWidget(anywidget.AnyWidget):
     @traitlets.validate("position")
     def _clamp(self, proposal: dict[str, Any]) -> int:
         position: int = proposal["value"]
-        return max(0, min(position, self._length))
+        return max(0, min(position, self._shown.length))
 
     @traitlets.observe("position")
     def _steer(self, change: dict[str, Any]) -> None:

@@ -170,7 +170,7 @@ def take_apart(op: Operator, index: int, error: type[GradvizError] = NetError) -
     return Do(net, op.inputs[-1], inputs, outputs, outer, inner, initial, pops, bool(reuses))
 
 
-def check_branches(op: Operator, index: int, error: type[GradvizError] = NetError) -> None:
+def check_branches(op: Operator, index: int, error: type[GradvizError]) -> None:
     """Raise `error` unless If or While operator `op` has its nets, and these touch declared blobs only.
 
     The backward pass of an If takes the shapes of zeros from blobs that it does not declare, as Caffe2 writes it.
@@ -214,7 +214,7 @@ def check_structure(op: Operator, index: int, error: type[GradvizError] = NetErr
 def local_to(operators: Iterable[Operator], blob: str) -> str | None:
     """The way to the net of a Do in `operators` to which `blob` is local, ``"2.loop_net/0.net"``, or None."""
     for index, op in enumerate(operators):
-        bound = [inner for inner, _ in _bindings(op)] if op.type == "Do" else ()
+        bound = [inner for inner, _ in bindings(op)] if op.type == "Do" else ()
         for argument, net in nested_nets(op).items():
             way = f"{index}.{argument}"
             if op.type == "Do" and blob not in bound and any(blob in nested.outputs for nested in net.ops):
@@ -331,7 +331,7 @@ def possibly_written(op: Operator) -> set[str]:
     return {name for name in outside(op, inside) if name in op.outputs} | {*scopes_of(op)}
 
 
-def _bindings(op: Operator) -> Iterator[tuple[str, str]]:
+def bindings(op: Operator) -> Iterator[tuple[str, str]]:
     """The inner names of a Do, each with the outer blob it stands for, as far as `op` is built as it must be."""
     candidates = [*op.inputs[:-1], *op.outputs[:-1]]
     inner_names, places = op.args.get("inner_blobs"), op.args.get("outer_blobs_idx")
@@ -397,7 +397,7 @@ def scopes_in(operators: Iterable[Operator]) -> list[str]:
 def outside(op: Operator, names: Container[str]) -> list[str]:
     """The blobs around `op` that `names` in its nets stand for; what is local to the net of a Do has none."""
     if op.type == "Do":
-        return [outer for inner, outer in _bindings(op) if inner in names]
+        return [outer for inner, outer in bindings(op) if inner in names]
     return [name for name in dict.fromkeys([*op.inputs, *op.outputs]) if name in names]
 
 

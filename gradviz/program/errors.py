@@ -129,10 +129,14 @@ def out_of_memory(error: Exception) -> RunError:
     )
 
 
-def shorten(text: str, limit: int = 60) -> str:
-    """`text` in quotes when it needs them, cut in the middle when it is longer than `limit` characters."""
-    if len(text) > limit:
-        half = limit // 2 - 2
+LONGEST_QUOTED = 60
+"""Characters of a text that messages quote whole."""
+
+
+def shorten(text: str) -> str:
+    """`text` in quotes when it needs them, cut in the middle when it is longer than `LONGEST_QUOTED`."""
+    if len(text) > LONGEST_QUOTED:
+        half = LONGEST_QUOTED // 2 - 2
         text = f"{text[:half]}...{text[-half:]} ({len(text)} characters)"
     return text if text and text.isprintable() and " " not in text else repr(text)
 

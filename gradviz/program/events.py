@@ -37,6 +37,11 @@ class Event(msgspec.Struct, frozen=True, gc=False, tag_field="event", tag=True, 
         return type(self).__name__
 
 
+def element(operator: int, argument: str, iteration: int | None = None) -> str:
+    """A nested net, or a round of a loop's, in a path: ``2.loop_net[3]``."""
+    return f"{operator}.{argument}" if iteration is None else f"{operator}.{argument}[{iteration}]"
+
+
 class About(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What an engine may say of itself before its first event.
 
@@ -299,6 +304,11 @@ class EnteredSubnet(Event, frozen=True, gc=False):
     name: str
     iteration: int | None = None
 
+    @property
+    def inner_path(self) -> tuple[str, ...]:
+        """The `path` of what follows."""
+        return (*self.path, element(self.index, self.argument, self.iteration))
+
 
 class LeftSubnet(Event, frozen=True, gc=False):
     """What the `EnteredSubnet` of the same fields began has ended."""
@@ -380,7 +390,7 @@ def stopped(error: GradvizError, events: Iterable[Event]) -> Failed:
     visited: dict[tuple[str, ...], int] = {}
     for event in events:
         if isinstance(event, EnteredSubnet):
-            path = (*event.path, f"{event.index}.{event.argument}")
+            path = event.inner_path
         elif isinstance(event, LeftSubnet):
             path = event.path
         elif isinstance(event, Visited):

@@ -9,15 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from .control_flow import NETS, implicit_inputs, nested_nets, take_apart
-from .events import Event, RuleApplied
+from .events import Event, RuleApplied, element
 from .net import NetDef
 from .operator import BlobVersion, Operator, Ssa, play
 
 Key = tuple[str, int]
 """A blob version: its name and number."""
-
-Numbered = tuple[Operator, tuple[int, ...], tuple[int, ...], list[Key]]
-"""An operator, the versions that it reads and writes, and the blob versions that it writes."""
 
 Place = tuple[bool, int, str]
 """Where a net stands in the one around it: whether a backward operator runs it, which one, and from which argument."""
@@ -27,14 +24,11 @@ class Part:
     """The forward or the backward half of a net, ready to be followed while it runs.
 
     Attributes:
-        steps: its operators with their versions.
+        program: its operators with their versions.
     """
 
     def __init__(self, program: Sequence[Ssa[BlobVersion]], initial: Iterable[str]) -> None:
-        self.steps: list[Numbered] = [
-            (ssa.op, ssa.in_versions, ssa.out_versions, [(blob.name, blob.version) for blob in ssa.writes])
-            for ssa in program
-        ]
+        self.program = program
         self._initial = initial
 
     @cached_property
@@ -42,11 +36,16 @@ class Part:
         """The versions that it finds when it begins."""
         written: set[str] = set()
         reads: dict[Key, None] = {(name, 0): None for name in self._initial}
-        for op, versions, _, writes in self.steps:
-            keys = [*zip(op.inputs, versions, strict=True), *((name, 0) for name in implicit_inputs(op))]
+        for ssa in self.program:
+            keys = [*(blob.key for blob in ssa.reads), *((name, 0) for name in implicit_inputs(ssa.op))]
             reads.update(dict.fromkeys([key for key in keys if key[0] not in written]))
-            written.update(name for name, _ in writes)
+            written.update(ssa.op.outputs)
         return list(reads)
+
+    @property
+    def writes(self) -> list[Key]:
+        """The versions that it writes, as it goes."""
+        return [key for ssa in self.program for key in ssa.written]
 
 
 class NetHalves:
@@ -57,8 +56,7 @@ class NetHalves:
             of the program calls them; empty for the outermost net.
         argument, name: where it stands in its operator, and what it is called.
         forward, backward: operators; `backward` is empty while there is no pass.
-        nets: the nets in it.
-        inside: the same by their places; one with a backward pass has two.
+        inside: the nets in it by their places; one with a backward pass has two.
 
     Args:
         initial: blobs that are there before the first operator.
@@ -80,7 +78,6 @@ class NetHalves:
         self.name = name
         self.forward = list(forward)
         self.backward = list(backward)
-        self.nets: list[NetHalves] = []
         self.inside: dict[Place, NetHalves] = {}
         self._initial = initial
         if program is not None:
@@ -103,7 +100,7 @@ class NetHalves:
     def __iter__(self) -> Iterator[NetHalves]:
         """Itself and every net inside, an outer one before those in it."""
         yield self
-        for net in self.nets:
+        for net in dict.fromkeys(self.inside.values()):
             yield from net
 
     @property
@@ -157,19 +154,17 @@ def _fill(net: NetHalves, makers: Makers, first: int, run: tuple[str, ...]) -> N
                 alone.append((index, argument, inner))
     for of, op in enumerate(net.forward):
         for argument, inner in nested_nets(op).items():
-            path = (*net.path, f"{of}.{argument}")
+            path = (*net.path, element(of, argument))
             index, back = passes.get((of, argument), (-1, None))
             initial = take_apart(op, of).initial if op.type == "Do" else ()
             nested = NetHalves(path, argument, inner.name, inner.ops, back.ops if back else (), initial)
-            net.nets.append(nested)
             net.inside[False, of, argument] = nested
             if back is not None:
                 net.inside[True, index, argument] = nested
-            _fill(nested, makers, 0, (*run, f"{first + index}.{argument}"))
+            _fill(nested, makers, 0, (*run, element(first + index, argument)))
     for index, argument, inner in alone:
-        path = (*run, f"{first + index}.{argument}")
+        path = (*run, element(first + index, argument))
         nested = net.inside[True, index, argument] = NetHalves(path, argument, inner.name, (), inner.ops)
-        net.nets.append(nested)
         _fill(nested, makers, 0, path)
 
 

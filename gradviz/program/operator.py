@@ -18,6 +18,8 @@ import numpy as np
 from .errors import NetError, repr_of, shorten
 
 MAX_NAME_LENGTH = 500
+MAX_DIGITS = 9
+"""Of the number of a version or an operator that a text names."""
 _NAME = re.compile(r"[\w/.:+\-*#$%()\[\]]+")
 _CUDA = re.compile(r"cuda(?::(\d+))?")
 
@@ -224,6 +226,25 @@ class BlobVersion(msgspec.Struct, eq=False, gc=False):
         return f"{self.name}@{self.version}"
 
 
+def version_in(text: str) -> tuple[str, int] | None:
+    """The name and the number of a blob version, ``x@1``; None: a text is none."""
+    name, _, number = text.rpartition("@")
+    is_version = name and number.isascii() and number.isdecimal() and len(number) <= MAX_DIGITS
+    return (name, int(number)) if is_version else None
+
+
+def key_of(version: str) -> tuple[str, int]:
+    """A blob version as name and number."""
+    name, _, number = version.rpartition("@")
+    return name, int(number)
+
+
+def bare(blob: str) -> str:
+    """A blob without its version."""
+    key = version_in(blob)
+    return blob if key is None else key[0]
+
+
 V = TypeVar("V", bound=BlobVersion)
 
 
@@ -241,6 +262,11 @@ class Ssa(msgspec.Struct, Generic[V], eq=False, gc=False):
     @property
     def out_versions(self) -> tuple[int, ...]:
         return tuple([blob.version for blob in self.writes])
+
+    @property
+    def written(self) -> list[tuple[str, int]]:
+        """Name and version of what it writes."""
+        return [blob.key for blob in self.writes]
 
     @property
     def inputs(self) -> list[str]:

@@ -64,7 +64,7 @@ def _run_nested(parent: Nested, argument: str, steps: Sequence[Step], values: Va
         raise within(error, parent.op, parent.position, argument, iteration) from error
 
 
-def run_step(step: Step, values: Values, run_nested: Runner = _run_nested) -> None:
+def run_step(step: Step, values: Values, run_nested: Runner) -> None:
     """Run one operator on `values` and put its outputs there, read-only.
 
     Args:

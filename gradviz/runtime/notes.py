@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..operators.registry import Array
-from ..program.events import KINDS, EnteredSubnet, Failed, LeftSubnet, Ran
+from ..program.events import KINDS, EnteredSubnet, Failed, LeftSubnet, Ran, element
 from ..program.net_halves import Key, NetHalves, Part
 from ..program.operator import BlobVersion, Ssa
 from .devices import CPU
 from .store import Shelf, Store, entries_of, new_values
 
 NOWHERE = -1
-"""Stands for no run."""
+"""Stands for no run, and for no event."""
 
 ENTERED, LEFT, RAN, FAILED = (KINDS.index(kind) for kind in (EnteredSubnet, LeftSubnet, Ran, Failed))
 
@@ -76,16 +76,15 @@ class Half:
         self.inside: dict[tuple[int, str], Half] = {}
         self.is_scoped = net.argument == "net"
 
-    @cached_property
+    @property
+    def part(self) -> Part:
+        """What it consists of."""
+        return self.net.part(self.is_backward)
+
+    @property
     def program(self) -> Sequence[Ssa[BlobVersion]]:
         """Its operators with their versions."""
-        program, count = self.net.program, len(self.net.forward)
-        return program[count:] if self.is_backward else program[:count]
-
-    @cached_property
-    def part(self) -> Part:
-        """Its steps."""
-        return self.net.part(self.is_backward)
+        return self.part.program
 
     @cached_property
     def names_read(self) -> list[str]:
@@ -93,20 +92,13 @@ class Half:
         return [name for name, _ in self.part.reads]
 
     @cached_property
-    def written(self) -> list[list[str]]:
-        """The blobs that each step writes."""
-        return [[name for name, _ in written] for _, _, _, written in self.part.steps]
-
-    @cached_property
     def slots(self) -> dict[Key, int]:
         """Of each version that it finds or writes the place among the entries that a run notes."""
-        keys = [*self.part.reads, *[key for _, _, _, written in self.part.steps for key in written]]
-        return {key: slot for slot, key in enumerate(keys)}
+        return {key: slot for slot, key in enumerate([*self.part.reads, *self.part.writes])}
 
     def element(self, iteration: int | None) -> str:
         """A run of it in a path: ``2.loop_net[3]``."""
-        place = f"{self.operator}.{self.net.argument}"
-        return place if iteration is None else f"{place}[{iteration}]"
+        return element(self.operator, self.net.argument, iteration)
 
 
 class Run(NamedTuple):

@@ -171,10 +171,9 @@ class WatchedExecution:
             self._done = number
             entries: list[Any] = []
             try:
-                self._run_steps((step,), (step.op.outputs,), blobs, look, entries)
+                self._run_steps((step,), blobs, look, entries)
             finally:
-                written = [(blob.name, blob.version) for blob in self._net.program[step.position].writes]
-                put(self.values, written, entries)
+                put(self.values, self._net.program[step.position].written, entries)
             yield step.position
         _, _, pace, *_ = self._at_hand
         pace.end(len(self.notes.codes), self._count, self._count)
@@ -184,13 +183,11 @@ class WatchedExecution:
         run, index = self._failed or (NOWHERE, error.operator_index)
         self.notes.failed = Failed.of(error, index, self.notes.runs.path(run))
 
-    def _run_steps(
-        self, steps: Iterable[Step], written: Iterable[Sequence[str]], blobs: Blobs, look: Lookup, note: list[Any]
-    ) -> None:
-        """Run operators of one net, one after the other; `note` gets what they have `written`."""
+    def _run_steps(self, steps: Iterable[Step], blobs: Blobs, look: Lookup, note: list[Any]) -> None:
+        """Run operators of one net, one after the other; `note` gets what they have written."""
         (store, interrupts, pace, note_code, note_seconds), run_nested = self._at_hand, self._run_nested
         note_entry = note.append
-        for step, names in zip(steps, written, strict=True):
+        for step in steps:
             waited = 0.0 if store is None else store.seconds
             start = perf_counter()
             try:
@@ -207,7 +204,7 @@ class WatchedExecution:
                 finish(device)
             end = perf_counter()
             note_seconds(end - start if store is None else end - start + waited - store.seconds)
-            for name in names:
+            for name in step.op.outputs:
                 note_entry(look(name))
             note_code(RAN)
             if end > pace.due:
@@ -241,7 +238,7 @@ class WatchedExecution:
         notes.codes.append(ENTERED)
         notes.noted.append(note)
         try:
-            self._run_steps(steps, inner.written, values, look, note)
+            self._run_steps(steps, values, look, note)
         except GradvizError as error:
             raise within(error, parent.op, place, argument, iteration) from error
         self._half, self._run = half, run

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 from ...operators.registry import Array
-from ...program.events import Accumulated, Event, GeneratorAdded, HookRan, How, RuleApplied, Seeded, Visited
+from ...program.events import Accumulated, Event, HookRan, How, RuleApplied, Visited
 from ...runtime.devices import current, device_of, moved
 from ..journal import Statement, Writing, dense
 from ..telling import arrival
@@ -36,24 +36,21 @@ class Sent(NamedTuple):
 
 def sent(view: NetView, blob: Writing) -> Iterator[Sent]:
     """The gradients of a version and their sums, in the order of their coming; a seed is one."""
-    for at in blob.arrivals:
-        event = view.recorded.events[at - 1]
-        if isinstance(event, Accumulated):
-            yield Sent(at, tuple(view.net.parts(event.gradient, at)), "sum", event.index)
-            continue
-        assert isinstance(event, Seeded | GeneratorAdded)
-        one, story = arrival(event), view.recorded.story
-        parts = view.net.parts(event.gradient, at) if isinstance(event, Seeded) else story.brought(event, at)
-        yield Sent(at, tuple(parts), one.how, one.index)
+    return (_sent(view, at) for at in blob.arrivals)
 
 
-def gradient_of(view: NetView, blob: Writing, at: int | None = None) -> Sent | None:
-    """The gradient of a version as it is at position `at`, or in the end; None: there is none by then."""
-    by_then = blob.arrivals if at is None else [one for one in blob.arrivals if one <= at]
-    last = view.recorded.events[by_then[-1] - 1] if by_then else None
-    if isinstance(last, Accumulated):  # the sum of all before, which need no look
-        return Sent(by_then[-1], tuple(view.net.parts(last.gradient, by_then[-1])), "sum", last.index)
-    return next((one for one in sent(view, blob) if one.at == by_then[-1]), None) if by_then else None
+def _sent(view: NetView, at: int) -> Sent:
+    """What the event before position `at` brought, or added up."""
+    event, parts = view.recorded.story.arrived_at(at)
+    if isinstance(event, Accumulated):
+        return Sent(at, tuple(parts), "sum", event.index)
+    one = arrival(event)
+    return Sent(at, tuple(parts), one.how, one.index)
+
+
+def gradient_of(view: NetView, blob: Writing) -> Sent | None:
+    """The gradient of a version as it is in the end; None: there is none."""
+    return _sent(view, blob.arrivals[-1]) if blob.arrivals else None
 
 
 def meant(writings: Sequence[Writing]) -> Writing:
@@ -64,7 +61,7 @@ def meant(writings: Sequence[Writing]) -> Writing:
 def seeds(view: NetView) -> dict[Writing, Sent]:
     """What the pass started from at each y."""
     ys = [(view.net.version(*key), at) for key, at in view.net.ys.items()]
-    return {y: one for y, at in ys for one in sent(view, y) if one.at == at}
+    return {y: _sent(view, at) for y, at in ys if at in y.arrivals}
 
 
 def hooked(view: NetView, blob: Writing) -> list[str]:

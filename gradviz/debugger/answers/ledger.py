@@ -8,12 +8,13 @@ from math import inf
 from typing import NamedTuple
 
 from ...program.errors import count_of, shorten
-from ...program.events import Accumulated, GeneratorAdded, Seeded
+from ...program.events import Accumulated
+from ...program.operator import bare, key_of, version_in
 from ..document import Contribution, Ledger, Merge, number
 from ..journal import NetText, Writing
 from ..statistics import norm_of
 from ..steering import CursorError
-from ..telling import arrival, key_of, ledger_of, loop_ledger, path_to_y, placed, producer, sum_of, sums_of_loops
+from ..telling import arrival, ledger_of, loop_ledger, path_to_y, placed, producer, sum_of, sums_of_loops
 from .flow import Parts, array_of, gradient_of, meant
 from .forms import Answer, Block, Grid, Paragraph, absent, digits, first_of, percent, way
 from .net_view import NetView
@@ -98,7 +99,7 @@ class Entry(NamedTuple):
 
     def is_about(self, word: str) -> bool:
         """Whether a word names the blob, a version of it, or the sum."""
-        return word in (self.blob, self.blob.rpartition("@")[0], self.total)
+        return word in (self.blob, bare(self.blob), self.total)
 
 
 def entries(recorded: Recorded, word: str | None = None) -> list[Entry]:
@@ -130,9 +131,8 @@ def _sums(recorded: Recorded, word: str | None) -> list[tuple[int, Accumulated]]
 def _positions(net: NetText, word: str) -> Iterator[int]:
     for writing in net.writings.get(word, ()):
         yield from writing.arrivals
-    name, _, version = word.rpartition("@")
-    if name and version.isdigit():
-        writing = net.version(name, int(version))
+    if (key := version_in(word)) is not None:
+        writing = net.version(*key)
         yield from writing.arrivals
         if writing.statement is not None:
             yield writing.statement.made
@@ -142,7 +142,7 @@ def _of_sums(recorded: Recorded, sums: Iterable[tuple[int, Accumulated]]) -> lis
     return [
         Entry(
             f"{event.blob}@{event.version}",
-            str(recorded.story.total(event, at)[-1]),
+            str(recorded.story.brought(event, at)[-1]),
             at,
             recorded.text.of(event).id or None,
             frame,
@@ -218,8 +218,7 @@ def _of_one(here: NetView, word: str) -> LedgerView:
             blobs=[word],
             ways_out=[way_out],
         )
-    event = view.recorded.events[one.at - 1]
-    assert isinstance(event, Seeded | GeneratorAdded | Accumulated)
+    event, _ = view.recorded.story.arrived_at(one.at)
     term = event.contributions[0] if isinstance(event, Accumulated) else arrival(event)
     length = _norm(view, blob, one.parts)
     share = None if length is None or not 0 < length < inf else 1.0
@@ -257,7 +256,7 @@ def _reason(view: NetView) -> str:
 def _is_of(view: NetView, gradient: Writing) -> Writing | None:
     """The blob version whose gradient another one is in the end."""
     blobs = (blob for writings in view.net.writings.values() for blob in writings if blob.arrivals)
-    return next((one for one in blobs if view.recorded.story.gradient(view.net, one) is gradient), None)
+    return next((one for one in blobs if view.recorded.story.gradient(one) is gradient), None)
 
 
 def _norm(view: NetView, blob: Writing, parts: Parts) -> float | None:
@@ -287,7 +286,7 @@ def rows(recorded: Recorded, blob: str) -> MergeView:
     """The merge of the rows of `blob`; raises CursorError ``not_found``."""
     recorded_merges = merges(recorded)
     for merge in recorded_merges:
-        if blob in (merge.blob, merge.blob.rpartition("@")[0]):
+        if blob in (merge.blob, bare(merge.blob)):
             return MergeView(merge)
     way_out = 'Record it so: gradviz.debug(net, ys, deduplicate="sum"); it merges sparse gradients of inputs.'
     if recorded_merges:

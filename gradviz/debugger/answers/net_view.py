@@ -19,6 +19,7 @@ from ...program import Operator
 from ...program.control_flow import take_apart
 from ...program.errors import joined, repr_of, shorten
 from ...program.events import Accumulated, Failed
+from ...program.operator import MAX_DIGITS, key_of, version_in
 from ..document import Value
 from ..journal import NetText, Statement, Writing
 from ..steering import FEED, CursorError, unknown
@@ -291,7 +292,7 @@ class NetView:
     def statement(self, word: str) -> Statement:
         """The forward operator that ``"#3"`` names; raises CursorError."""
         number = word[1:]
-        if number.isdigit() and int(number) < len(self.net.forward):
+        if number.isdecimal() and len(number) <= MAX_DIGITS and int(number) < len(self.net.forward):
             return self.net.forward[int(number)]
         raise unknown("operator", word, [f"#{index}" for index in range(len(self.net.forward))])
 
@@ -343,10 +344,10 @@ class NetView:
 
     def meant(self, word: str) -> list[Writing]:
         """The versions in this net that a word means, oldest first; empty: none is called so."""
-        name, _, number = word.rpartition("@")
-        if not name or not number.isdigit() or self.net.writings.get(word):
+        key = version_in(word)
+        if key is None or self.net.writings.get(word):
             return self.writings(word)
-        version = int(number)
+        name, version = key
         writing = self.net.called(name, version, self.position)
         return [writing] if writing else [one for one in self.writings(name) if one.version == version]
 
@@ -380,6 +381,6 @@ def by_name(blobs: Iterable[str]) -> dict[str, list[int]]:
     """Versions by their names, in the order in which these come first; the numbers of each rise."""
     versions: dict[str, set[int]] = defaultdict(set)
     for blob in blobs:
-        name, _, version = blob.rpartition("@")
-        versions[name].add(int(version))
+        name, version = key_of(blob)
+        versions[name].add(version)
     return {name: sorted(numbers) for name, numbers in versions.items()}

@@ -55,7 +55,7 @@ class Questions(Placed):
 
     @cached_property
     def _recorded(self) -> Recorded:
-        return Recorded(self._journal, self._measured, self._recorded_values, is_saved=self._live is None)
+        return Recorded(self._journal, self._measured, self._recorded_values)
 
     @asked
     def at(self, position: int) -> Questions:

@@ -30,15 +30,13 @@ class Recorded:
         story: tells its events.
     """
 
-    def __init__(
-        self, recording: Recording, trace: Trace | None, values: DocumentValues, *, is_saved: bool = False
-    ) -> None:
+    def __init__(self, recording: Recording, trace: Trace | None, values: DocumentValues) -> None:
         self.recording = recording
         self.text = recording.text
         self.events = recording.events
         self.runs = recording.runs
         self.trace = trace
-        self.is_saved = is_saved
+        self.is_saved = recording.saved is not None
         self.story = Story(recording)
         self.values = values
         # By the identities of arrays, which are kept with them, so that these stay their own.

@@ -40,7 +40,7 @@ _NET = re.compile(r"s[0-9]{1,9}")
 
 def check(trace: Trace) -> None:
     """Raise TraceError at the first place where `trace` contradicts itself."""
-    check_rules(trace, _parts(trace))
+    check_rules(trace)
     _check_narrations(trace)
     _check_nets(trace)
     _check_forward(trace)
@@ -78,7 +78,7 @@ def fault_of_marks(marked: Trace | Marked) -> tuple[str, str] | None:
 
 def check_outline(trace: Trace) -> None:
     """The same for the texts of code, and for the runs of nested nets, which refer to each other and to arrays."""
-    check_rules(trace, _parts(trace), "frames", "stacks", "sources", "rules")
+    check_rules(trace, "frames", "stacks", "sources", "rules")
     _check_frames(trace)
 
 
@@ -284,8 +284,9 @@ Check = Callable[[Collection[Any], Parts], None]
 """Takes all that stands in one field anywhere in a document, so what is right costs little. Raises _Fault."""
 
 
-def check_rules(trace: Trace, parts: Parts, *names: str) -> None:
+def check_rules(trace: Trace, *names: str) -> None:
     """Raise TraceError at the first field, of all or of some names, that breaks its rule, is no JSON, or too deep."""
+    parts = _parts(trace)
     try:
         for check in _checks_of_trace(*names):
             check([trace], parts)

@@ -1,7 +1,7 @@
 """The journal: what engines did, as events and values, recorded once within a budget and never changed."""
 
 from ...program.net_halves import Key, NetHalves
-from ...runtime.notes import Half, Run, Runs
+from ...runtime.notes import NOWHERE, Half, Run, Runs
 from ...runtime.pace import Pace, Progress, SoFar, Work
 from ...runtime.watched import Lending
 from .engines import ChangeablePass, LivePass, add_engine, live_any, record_any, record_backward, register_engine
@@ -11,7 +11,7 @@ from .net_recorder import UNDEFINED, Budget, Folder, agreed, bytes_of, complete,
 from .recording import ProgramText, Recording
 from .statements import AT_THE_END, SEPARATOR, Reading, Statement, Writing, arguments
 from .text import NetText
-from .timeline import NOWHERE, Indices, Timeline, codes_of
+from .timeline import Indices, Timeline, codes_of
 
 __all__ = [
     "AT_THE_END", "NOWHERE", "SEPARATOR", "UNDEFINED", "Budget", "ChangeablePass", "Folder", "Half", "Indices", "Key",

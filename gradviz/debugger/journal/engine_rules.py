@@ -44,7 +44,7 @@ from ...program.events import (
     to_dict,
 )
 from ...program.net_halves import Key
-from ...program.operator import BlobVersion, Device, Ssa, check_name, check_operator, parts_of, play
+from ...program.operator import BlobVersion, Device, Ssa, check_name, check_operator, parts_of, play, version_in
 from ...program.renaming import renamed, steps_renamed
 from ...runtime.devices import copied, device_of, is_on_gpu
 from .gradient_shapes import are_rows
@@ -217,7 +217,7 @@ class EngineRules:
 
     def _written(self) -> set[Key]:
         """What operators write."""
-        return {blob.key for ssa in self.program.numbered() for blob in ssa.writes}
+        return {key for ssa in self.program.numbered() for key in ssa.written}
 
     def _play(self, event: Played) -> None:
         if self.ys:
@@ -336,8 +336,8 @@ class EngineRules:
         if event.seconds is not None and not 0 <= event.seconds < float("inf"):
             _break(f"an operator runs for 0 seconds or more, not {event.seconds}")
         self._ran.add(event.position)
-        for blob in ssa.writes:
-            self._keep(blob.key)
+        for key in ssa.written:
+            self._keep(key)
         self._check_total(event.position)
 
     def _write(self, event: GradWritten) -> None:
@@ -412,7 +412,7 @@ class EngineRules:
         """The gradient that an operator has completed has the shape of its blob, or rows of it."""
         of, gradient, places = self._totals.get(position, (("", 0), "", range(0)))
         ssas = map(self.program.numbered().__getitem__, places)
-        versions = {blob.name: blob.key for ssa in ssas for blob in ssa.writes}
+        versions = {key[0]: key for ssa in ssas for key in ssa.written}
         halves = [self._value(versions.get(name, ("", 0))) for name in parts_of(gradient)]
         arrays, like = [half for half in halves if half is not None], self._value(of)
         if like is None or not arrays or len(arrays) < len(halves):
@@ -451,10 +451,10 @@ def _same_versions(event: Played | Ran, ssa: Ssa[BlobVersion]) -> None:
 
 
 def _version(name: object) -> Key:
-    blob, at, version = name.rpartition("@") if isinstance(name, str) else ("", "", "")
-    if not at or not version.isascii() or not version.isdecimal() or len(version) > 9:
+    key = version_in(name) if isinstance(name, str) else None
+    if key is None:
         _break(f"{name!r} is no blob version, such as 'x@0'")
-    return blob, int(version)
+    return key
 
 
 def _legal(name: str) -> None:

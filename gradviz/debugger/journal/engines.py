@@ -402,8 +402,8 @@ def _failed(error: GradvizError) -> Failed:
 
 
 def _engine_failed(rules: EngineRules, error: Exception, engine: str) -> GradientError:
-    last = f"event {len(rules.events)}, {rules.events[-1].kind}" if rules.events else "its first event"
-    where = f"after {last}" if rules.events else f"before {last}"
+    count = len(rules.events)
+    where = f"after event {count}, {rules.events[-1].kind}" if count else "before its first event"
     failed = GradientError(
         f"{engine} raised {type(error).__name__} {where}: {message_of(error)}.",
         kind="engine_failed",

@@ -20,15 +20,14 @@ from ...program.control_flow import NETS
 from ...program.errors import shorten
 from ...program.events import Event
 from ...program.net_halves import Key, NetHalves
-from ...program.operator import BlobVersion, Ssa
 from ...runtime import Workspace
 from ...runtime.devices import device_of
-from ...runtime.notes import RAN, Notes
+from ...runtime.notes import NOWHERE, RAN, Notes
 from ...runtime.pace import Pace
 from ...runtime.planning import plan
 from ...runtime.watched import Interrupts, Limits, WatchedExecution
 from .run_events import RunEvents
-from .timeline import NOWHERE, Timeline
+from .timeline import Timeline
 
 Check = Callable[[int, Mapping[Key, Array]], None]
 
@@ -100,7 +99,7 @@ class LiveRun:
             for _ in running:
                 pass
         notes, step = execution.notes, ready.steps[0]
-        written = _written(nets.program[position])
+        written = nets.program[position].written
         done = Done(position, list(map(execution.values.get, written)), str(step.device), notes.seconds[-1])
         _look_inside(notes, [done] if len(notes.noted) > len(self.notes.noted) else [])
         if check is not None:
@@ -135,14 +134,10 @@ class LiveRun:
         self.values, self.now = {}, {}
         self.give(self._leaves)
         for one, ssa in zip(self.done, nets.program, strict=False):
-            self._take(_written(ssa), one)
+            self._take(ssa.written, one)
         if is_inside:
             self.notes = self.notes.renamed(nets)
             _look_inside(self.notes, [one for one in self.done if one.inside])
-
-
-def _written(ssa: Ssa[BlobVersion]) -> list[Key]:
-    return [blob.key for blob in ssa.writes]
 
 
 def _outputs(written: Sequence[Key], done: Done) -> dict[Key, Array]:

@@ -33,8 +33,8 @@ from ...program.events import (
     Visited,
 )
 from ...program.net_halves import Key, NetHalves
-from ...program.operator import parts_of
-from ...runtime.notes import FAILED, Notes, Runs
+from ...program.operator import key_of, parts_of
+from ...runtime.notes import FAILED, NOWHERE, Notes, Runs
 from ...runtime.store import Store
 from ...runtime.watched import Again, Journal, Lending, uncollected
 from ..document import Trace
@@ -42,7 +42,7 @@ from .naming import inner_words, is_part, part_words
 from .run_events import RunEvents
 from .statements import Reading, Statement
 from .text import NetText
-from .timeline import NOWHERE, Indices, Timeline, codes_of
+from .timeline import Indices, Timeline, codes_of
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Event)
@@ -148,7 +148,7 @@ class Recording:
     @property
     def _text_before(self) -> ProgramText | None:
         """That of the recording before, if this one only has more events, and no nets that are nested."""
-        if self._before is None or self.nets.nets:
+        if self._before is None or self.nets.inside:
             return None
         events, others = self._before.events, self.events
         goes_on = len(events) <= len(others) and all(map(is_, events, others))
@@ -407,8 +407,8 @@ class ProgramText:
         """What people read in place of a version in the net at a path; None: its name."""
         if (word := inner_words(blob)) is not None or not is_part(blob):
             return word
-        name, _, version = blob.rpartition("@")
-        readers = self._nets[path].version(name, int(version)).readers
+        name, version = key_of(blob)
+        readers = self._nets[path].version(name, version).readers
         sums = (self._events[reader.made - 1] for reader in readers if reader.role == "accumulation")
         for event in sums:
             if isinstance(event, Accumulated):

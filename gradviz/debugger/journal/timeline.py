@@ -25,24 +25,20 @@ from ...program.events import (
     KINDS,
     Accumulated,
     Completed,
-    EnteredSubnet,
     Event,
     GeneratorAdded,
     InputChecked,
     LeftSubnet,
-    Ran,
     RuleApplied,
 )
-
-NOWHERE = -1
+from ...runtime.notes import ENTERED, LEFT, NOWHERE, RAN
 
 Indices = NDArray[np.integer[Any]]
 Mask = NDArray[np.bool_]
 Codes = NDArray[np.uint8]
 
 _CODES: dict[type, int] = {kind: code for code, kind in enumerate(KINDS)}
-_ENTERED, _LEFT, _RAN, _COMPLETED = (_CODES[kind] for kind in (EnteredSubnet, LeftSubnet, Ran, Completed))
-_RUNNING = np.isin(np.arange(len(_CODES)), [_ENTERED, _LEFT, _RAN])
+_RUNNING = np.isin(np.arange(len(_CODES)), [ENTERED, LEFT, RAN])
 _GOES_ON = np.zeros(len(_CODES), bool)
 _GOES_ON[[_CODES[kind] for kind in (RuleApplied, InputChecked, GeneratorAdded, Accumulated, LeftSubnet)]] = True
 
@@ -69,7 +65,7 @@ class Timeline:
 
     def __init__(self, codes: Codes) -> None:
         self.codes = codes
-        self._entered, self._left = codes == _ENTERED, codes == _LEFT
+        self._entered, self._left = codes == ENTERED, codes == LEFT
         # Nets nest a few levels deep: to look for each is faster than to sort.
         steps = self._entered.view(np.int8) - self._left.view(np.int8)
         self._level = np.cumsum(steps, dtype=np.int16) - self._entered
@@ -108,7 +104,7 @@ class Timeline:
             follows[events[1:]] = self._left[events[:-1]]
             is_first[events[1:]] = around[1:] != around[:-1]
         follows[: self._whole] |= ~self._in_run[: self._whole]
-        goes_on = _GOES_ON[self.codes] | (((self.codes == _RAN) | self._entered) & follows)
+        goes_on = _GOES_ON[self.codes] | (((self.codes == RAN) | self._entered) & follows)
         begins: Mask = ~goes_on | is_first
         return begins
 
@@ -129,7 +125,7 @@ class Timeline:
     @cached_property
     def _whole(self) -> int:
         """The event that makes the pass whole, behind which the program runs; else behind all events."""
-        completed = np.flatnonzero((self.codes == _COMPLETED) & (self.around == NOWHERE))
+        completed = np.flatnonzero((self.codes == _CODES[Completed]) & (self.around == NOWHERE))
         return int(completed[0]) if len(completed) else len(self.codes)
 
     @cached_property
@@ -159,7 +155,7 @@ class Timeline:
     @cached_property
     def running(self) -> Mask:
         """Whether each event is one of running: an operator ran, or the run of a nested net begins or ends."""
-        running: Mask = (self.codes == _RAN) | self._is_begun[:-1] | (self._left & self._is_begun[self.other])
+        running: Mask = (self.codes == RAN) | self._is_begun[:-1] | (self._left & self._is_begun[self.other])
         return running
 
     @cached_property
@@ -175,7 +171,7 @@ class Timeline:
         """Of each `Ran` how many operators have run before it in the same run of a net."""
         counts = np.zeros(len(self.codes), np.int32)
         for events in self._levels:
-            ran = events[self.codes[events] == _RAN]
+            ran = events[self.codes[events] == RAN]
             begins = np.flatnonzero(np.diff(self.around[ran], prepend=NOWHERE - 1))
             counts[ran] = np.arange(len(ran)) - np.repeat(begins, np.diff(begins, append=len(ran)))
         return counts

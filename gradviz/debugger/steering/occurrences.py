@@ -132,13 +132,13 @@ class Finder:
         self,
         rows: Rows,
         targets: Targets,
-        recent: Rows | None = None,
-        earlier_matches: Mapping[str, Iterable[int]] | None = None,
+        recent: Rows | None,
+        earlier_matches: Mapping[str, Iterable[int]],
     ) -> None:
         self.rows = rows
         self.targets = targets
         self._recent = recent
-        self._earlier_matches = earlier_matches or {}
+        self._earlier_matches = earlier_matches
         self._occurrences: dict[str, Occurrences] = {}
 
     @property

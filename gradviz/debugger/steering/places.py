@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ...program.events import Accumulated, EnteredSubnet, Event, Ran
+from ...program.events import Accumulated, EnteredSubnet, Event, Ran, element
 from ..document import Trace
 from ..journal import NOWHERE, Recording, Statement, Timeline
 from ..telling import Subjects
@@ -87,12 +87,7 @@ class Places:
         """The nested nets that are open, each as ``<operator>.<argument>``, in a loop with ``[<iteration>]``."""
         inside = int(self._timeline.inside[position])
         event = self._events[inside]
-        return entered(event) if inside != NOWHERE and isinstance(event, EnteredSubnet) else ()
-
-
-def entered(event: EnteredSubnet) -> tuple[str, ...]:
-    """The path of the net that an event enters."""
-    return (*event.path, element(event.index, event.argument, event.iteration))
+        return event.inner_path if inside != NOWHERE and isinstance(event, EnteredSubnet) else ()
 
 
 def passage_words(path: tuple[str, ...], *, is_run: bool) -> Iterator[str]:
@@ -117,11 +112,6 @@ def path_of(trace: Trace, frame: int) -> tuple[str, ...]:
         path.append(element(run.operator, arguments[run.subnet], run.iteration))
         number = run.around
     return tuple(reversed(path))
-
-
-def element(operator: int, argument: str, iteration: int | None) -> str:
-    """A nested net in a path: ``2.loop_net[3]``."""
-    return f"{operator}.{argument}" if iteration is None else f"{operator}.{argument}[{iteration}]"
 
 
 def other_clock(recording: Recording, subjects: Subjects, runs: Runs, position: int) -> int:

@@ -23,10 +23,11 @@ from ...program.events import (
     Ran,
     Seeded,
 )
+from ...program.operator import bare, key_of, version_in
 from ..document import Value
 from ..journal import NOWHERE, Indices, Recording, Statement, Writing
-from ..telling import OF_FORWARD, DocumentValues, Subject, Subjects, added, brought, key_of, ran
-from .conditions import NOTHING, Column, Result, bare, column_of
+from ..telling import OF_FORWARD, DocumentValues, Subject, Subjects, added, brought, ran
+from .conditions import NOTHING, Column, Result, column_of
 from .entries import Entries
 from .faults import consistent
 from .runs import Runs
@@ -181,10 +182,10 @@ class Rows:
     @consistent
     def has_blob(self, blob: str) -> bool:
         """Whether anything is called so, or was: a blob, or a version of one."""
-        name, _, version = blob.rpartition("@") if bare(blob) != blob else (blob, "", "")
+        name, version = version_in(blob) or (blob, None)
         for net in self.runs.nets:
             numbers = net.every(name)
-            if numbers if not version else version in numbers:
+            if numbers if version is None else str(version) in numbers:
                 return True
         versions = (f"{key[0]}@{key[1]}" for key in self._values.keys(None) if key[0] == name)
         if any(blob in (one, name) for one in versions):
@@ -480,6 +481,6 @@ def _of_statement(statement: Statement, attribute: str) -> Result:
 def _naming(blob: str, attribute: str) -> Result:
     """A blob version, or its name or version; None: there is none."""
     if attribute == "version":
-        version = blob.removeprefix(bare(blob)).removeprefix("@")
-        return float(version) if version else None
+        key = version_in(blob)
+        return None if key is None else float(key[1])
     return (bare(blob) if attribute else blob) or None

@@ -29,7 +29,7 @@ class SavedEvents(Sequence[Event]):
         detail_events: those that its details describe, where they have been read.
     """
 
-    def __init__(self, trace: Trace, detail_events: Sequence[Event] | None = None) -> None:
+    def __init__(self, trace: Trace, detail_events: Sequence[Event] | None) -> None:
         self._trace = trace
         self._detail_events = detail_events
         self._events: dict[int, Event] = {}

@@ -32,11 +32,11 @@ from ...program.events import (
     Skipped,
     Visited,
 )
-from ...program.operator import parts_of
+from ...program.operator import bare, parts_of, version_in
 from ..journal import Indices, Recording, Statement, Writing
 from ..telling import ODDITIES, Subject, forward_of, ran
 from .faults import consistent
-from .places import entered, passage_words
+from .places import passage_words
 from .rows import Rows
 from .runs import Runs
 
@@ -111,7 +111,7 @@ class Targets:
         if isinstance(event, Played) and (word in event.op.inputs or word in event.op.outputs):
             return True
         return self._names(word, self._rows.subject(number), event.path) or (
-            isinstance(event, EnteredSubnet) and word in passage_words(entered(event), is_run=False)
+            isinstance(event, EnteredSubnet) and word in passage_words(event.inner_path, is_run=False)
         )
 
     def _odd(self, word: str) -> Indices:
@@ -173,7 +173,7 @@ class Targets:
             event = self._events[number]
             words.update(_words(self._rows.subject(number)))
             if isinstance(event, EnteredSubnet):
-                words.update(passage_words(entered(event), is_run=False))
+                words.update(passage_words(event.inner_path, is_run=False))
         for subjects in self._of_halves:
             for subject in subjects:
                 words.update(_words(subject))
@@ -190,12 +190,12 @@ class Targets:
         """Whether a word finds an event about `subject`, in the net at `path`."""
         if word in subject.words or (not path and subject.forward in self._forward.get(word, ())):
             return True
-        name = word.rpartition("@")[0]
+        name = bare(word)
         for blob in subject.focus:
             if isinstance(blob, Writing):
                 if blob.name == word or (blob.name == name and str(blob) == word):
                     return True
-            elif blob and word in (blob, blob.rpartition("@")[0]):
+            elif blob and word in (blob, bare(blob)):
                 return True
         return False
 
@@ -234,7 +234,7 @@ class Near:
         typed = [one for one in runs.statements if one.op.type == word]
         numbered = [one for one in runs.statements if forward_of(one) in named] if named else []
         self.statements = [*blobs, *numbered, *typed]
-        self._names = {word, word.rpartition("@")[0], *(name for one in writings for _, name, _ in one.former)}
+        self._names = {word, bare(word), *(name for one in writings for _, name, _ in one.former)}
         forward, rules = _of_forward([*blobs, *numbered])
         visited, _ = _of_forward([one.statement for one in writings if one.statement is not None])
         forward_typed, rules_typed = _of_forward(typed)
@@ -279,14 +279,15 @@ def _of_forward(statements: Iterable[Statement]) -> tuple[set[int], set[int]]:
 
 def _called(runs: Runs, word: str) -> Iterator[Writing]:
     """The writings of a name, or of a version, by what they are called in the end."""
-    name, at, version = word.rpartition("@")
+    key = version_in(word)
     for net in runs.nets:
         yield from net.writings.get(word, ())
-        if at and version.isdecimal():
-            yield from net.writings.get(name, ())[int(version) :][:1]
+        if key is not None:
+            name, version = key
+            yield from net.writings.get(name, ())[version:][:1]
 
 
 def _words(subject: Subject) -> Iterable[str]:
     """The words of a subject."""
     blobs = subject.blobs
-    return [*subject.words, *blobs, *[blob.rpartition("@")[0] for blob in blobs]]
+    return [*subject.words, *blobs, *map(bare, blobs)]

@@ -9,11 +9,11 @@ from .subjects import OF_FORWARD, Subject, Subjects, added, brought, forward_of,
 from .sums import ledger_of, loop_ledger, path_to_y, placed, sum_of, sums_of_loops
 from .tables import table
 from .trace_document import document, outline, schedule_of
-from .values import PREVIEWS, DocumentValues, MeasuredValues, RecordedValue, key_of, measure
+from .values import PREVIEWS, DocumentValues, MeasuredValues, RecordedValue, measure
 
 __all__ = [
     "ODDITIES", "OF_FORWARD", "PREVIEWS", "DocumentValues", "MeasuredValues", "Narrator", "Parts", "RecordedValue",
-    "Story", "Subject", "Subjects", "added", "arrival", "brought", "document", "duration", "forward_of", "key_of",
+    "Story", "Subject", "Subjects", "added", "arrival", "brought", "document", "duration", "forward_of",
     "ledger_of", "loop_ledger", "measure", "measured", "outline", "path_to_y", "placed", "producer", "ran",
     "reminder", "schedule_of", "shape", "sources_of", "sum_of", "sums_of_loops", "table",
 ]  # fmt: skip

@@ -16,6 +16,7 @@ from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...program import NetDef
 from ...program.events import Accumulated, Deduplicated, Ran
+from ...program.operator import key_of
 from ..document import (
     Entered,
     Frame,
@@ -30,13 +31,13 @@ from ..document import (
     all_lines,
     forward_id,
 )
-from ..journal import NOWHERE, Recording, Statement
+from ..journal import NOWHERE, Key, Recording, Statement
 from ..statistics import all_statistics, of_stack
 from .sources import rules_of, sources_of
 from .stretches import Outermost, PartProgram
 from .sums import ledger_of, placed, sum_of
 from .trace_document import Writer, formulas_of, is_scheduled
-from .values import frame_of, key_of, values_of
+from .values import frame_of, values_of
 
 EVENTS = 600
 MOST_OPERATORS = 600
@@ -80,6 +81,7 @@ class _Part:
 
     def __init__(self, parts: Parts, positions: range, position: int, operators: int) -> None:
         self._recording, self._text = parts.recording, parts.recording.text
+        self._values = parts.values
         self._writer = Writer(parts.recording, parts.values)
         self._positions = positions
         self._events = [self._writer.event(self._recording.events[at - 1], at) for at in positions]
@@ -259,60 +261,53 @@ class _Part:
 
     def _outermost_values(self, lines: Sequence[Line]) -> dict[str, Value]:
         """The statistics of the blobs that lines read and write."""
-        blobs = dict.fromkeys(blob for line in lines for blob in (*line.inputs, *line.outputs))
-        if self._recording.saved is not None:
-            values = self._recording.saved.values
-            return {blob: self._read(values[blob]) for blob in blobs if blob in values}
-        recorded = self._recording.values
-        arrays = {blob: recorded[key] for blob in blobs if (key := key_of(blob)) in recorded}
-        measured = self._measured(list(arrays.values()))
-        return {blob: replace(one, seconds=self._seconds(blob)) for blob, one in zip(arrays, measured, strict=True)}
+        blobs = list(dict.fromkeys(blob for line in lines for blob in (*line.inputs, *line.outputs)))
+        keys = list(map(key_of, blobs))
+        found = zip(blobs, keys, self._values.together(keys), strict=True)
+        return {
+            blob: self._here(replace(value, seconds=self._seconds(key)), None, key)
+            for blob, key, value in found
+            if value is not None
+        }
 
-    def _seconds(self, blob: str) -> float | None:
+    def _seconds(self, key: Key) -> float | None:
         """How long the operator that writes a blob took."""
-        writer = self._text.outermost.version(*key_of(blob)).statement
+        writer = self._text.outermost.version(*key).statement
         event = None if writer is None or writer.ran is None else self._recording.events[writer.ran - 1]
         return event.seconds if isinstance(event, Ran) else None
 
     def _runs(self, nets: Mapping[tuple[str, ...], Subnet]) -> tuple[list[Frame], list[Value]]:
         """The runs, and the values that they refer to by number; what several of them see has one."""
-        recording, saved = self._recording, self._recording.saved
+        recording, is_saved = self._recording, self._recording.saved is not None
         number: dict[int, int] = {}
-        distinct: list[Any] = []
+        distinct: list[tuple[Any, int, Key]] = []
         frames = []
         for old in self._frames:
             run = recording.runs[old]
             net = nets[run.net.path]
-            if saved is None:
-                values: list[Any] = [run.values.get(key_of(blob)) for blob in net.blobs]
-            else:
-                values = [None if one is None else saved.arrays[one] for one in saved.frames[old].values]
-            places = []
-            for one in values:
+            places: list[int | None] = []
+            for key in map(key_of, net.blobs):
+                one = self._values.of(old, key) if is_saved else run.values.get(key)
                 places.append(None if one is None else number.setdefault(id(one), len(distinct)))
                 if places[-1] == len(distinct):
-                    distinct.append(one)
+                    distinct.append((one, old, key))
             frames.append(frame_of(recording, old, net.id, self._number(run.around), places))
-        return frames, list(map(self._read, distinct)) if saved is not None else self._measured(distinct)
+        values = [one for one, _, _ in distinct] if is_saved else _measured([one for one, _, _ in distinct])
+        pairs = zip(values, distinct, strict=True)
+        return frames, [self._here(value, old, key) for value, (_, old, key) in pairs]
 
-    def _measured(self, arrays: Sequence[Array | ScopeStack]) -> list[Value]:
-        """Their statistics; those of a stack name the run of the workspace on top, where that run is here."""
-        measured = iter(all_statistics(one for one in arrays if not isinstance(one, ScopeStack)))
-        return [self._stack(one) if isinstance(one, ScopeStack) else next(measured) for one in arrays]
-
-    def _read(self, value: Value) -> Value:
-        """The statistics of a value of a file; those of a stack name the run of the workspace on top, as above."""
-        saved = self._recording.saved
-        if saved is None or value.stack is None:
+    def _here(self, value: Value, run: int | None, key: Key) -> Value:
+        """The statistics of a version; those of a stack name the run of the workspace on top, if it is here."""
+        if value.stack is None:
             return value
-        stack = saved.stacks[value.stack]
-        self._stacks.append(Workspaces(count=stack.count, frame=self._number(stack.frame)))
+        self._stacks.append(Workspaces(count=value.size, frame=self._number(self._values.left_by(run, key))))
         return replace(value, stack=len(self._stacks) - 1)
 
-    def _stack(self, stack: ScopeStack) -> Value:
-        frame = None if stack.top is None else self._number(self._recording.left_by.get(id(stack.top)))
-        self._stacks.append(Workspaces(count=len(stack), frame=frame))
-        return of_stack(len(self._stacks) - 1, len(stack))
+
+def _measured(arrays: Sequence[Array | ScopeStack]) -> list[Value]:
+    """Their statistics, in all digits."""
+    measured = iter(all_statistics(one for one in arrays if not isinstance(one, ScopeStack)))
+    return [of_stack(0, len(one)) if isinstance(one, ScopeStack) else next(measured) for one in arrays]
 
 
 def _cut(value: Any) -> Any:

@@ -6,7 +6,7 @@ An event is told from itself, the text of the program, and the events that it re
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -44,6 +44,9 @@ from ..statistics import furthest
 from . import control_narration, narration
 from . import sentences as say
 from .sentences import Sentences
+
+Arrival = Seeded | GeneratorAdded
+"""What brings a gradient."""
 
 
 class Term(NamedTuple):
@@ -153,20 +156,20 @@ class Story:
         count = len(positions) if before is None else bisect_left(positions, before)
         return ((position, self._events[position - 1]) for position in reversed(positions[:count]))
 
-    def _arrival(self, event: Seeded | GeneratorAdded, position: int) -> Term:
-        """A gradient that an event brought."""
-        net, term = self._text.of(event), arrival(event)
+    def _arrival(self, event: Arrival, position: int) -> Term:
+        """A gradient that an event brought; of one that was given and is sparse its values."""
+        parts, term = self.brought(event, position), arrival(event)
         if isinstance(event, Seeded):
-            return Term([net.latest(parts_of(event.gradient)[-1], position)], term.how, term)
-        return Term(self.brought(event, position), producer(net, term), term)
+            return Term(parts[-1:], term.how, term)
+        return Term(parts, producer(self._text.of(event), term), term)
 
-    def brought(self, event: GeneratorAdded, at: int) -> list[Writing]:
-        """The gradient that an event brought, of a sparse one indices and values.
+    def brought(self, event: Arrival | Accumulated, at: int) -> list[Writing]:
+        """The gradient that an event brought, or formed as a sum; of a sparse one indices and values.
 
         An operator may give a blob several, as where it reads that twice: they are called alike and come in order.
         """
         net = self._text.of(event)
-        if event.position is None:
+        if not isinstance(event, GeneratorAdded) or event.position is None:
             return net.parts(event.gradient, at)
         arrivals = net.version(event.blob, event.version).arrivals
         place = bisect_left(arrivals, at)
@@ -174,32 +177,25 @@ class Story:
         number = sum(1 for _ in takewhile(lambda one: _are_alike(one, event), before))
         return [_written(net, name, event.position, at, number) for name in parts_of(event.gradient)]
 
-    def total(self, event: Accumulated, at: int) -> list[Writing]:
-        """What the sum of an accumulation consists of."""
-        net = self._text.of(event)
-        return gradient_of(net, event.gradient, [blob for new in net.new_statements(at) for blob in new.outputs], at)
-
-    def gradient(self, net: NetText, blob: Writing) -> Writing | None:
-        """The gradient of a blob of a net as it is in the end, of a sparse one its values; None: it gets none."""
-        if not blob.arrivals:
-            return None
-        at = blob.arrivals[-1]
+    def arrived_at(self, at: int) -> tuple[Arrival | Accumulated, list[Writing]]:
+        """The event before position `at`, at which a gradient arrived or a sum of several was formed, and what it
+        brought."""
         event = self._events[at - 1]
         assert isinstance(event, Seeded | GeneratorAdded | Accumulated)
-        parts = self.total(event, at) if isinstance(event, Accumulated) else self._arrival(event, at).parts
-        return parts[-1]
+        return event, self.brought(event, at)
+
+    def gradient(self, blob: Writing) -> Writing | None:
+        """The gradient of a blob as it is in the end, of a sparse one its values; None: it gets none."""
+        return self.arrived_at(blob.arrivals[-1])[1][-1] if blob.arrivals else None
 
     def first_gradient(self, statement: Statement) -> Writing | None:
         """That of the first output of a statement that gets one; None: none does."""
-        gradients = (self.gradient(statement.net, blob) for blob in statement.outputs)
-        return next((one for one in gradients if one is not None), None)
+        return next((one for one in map(self.gradient, statement.outputs) if one is not None), None)
 
     def merged(self, event: Deduplicated, at: int) -> tuple[list[Writing], list[Writing]]:
         """The gradient whose rows were merged, and the one that this gave: indices and values."""
         net = self._text.outermost
-        operators = net.new_statements(at)
-        before = gradient_of(net, event.before, [blob for one in operators for blob in one.inputs], at)
-        return before, gradient_of(net, event.after, [blob for one in operators for blob in one.outputs], at)
+        return net.parts(event.before, at), net.parts(event.after, at)
 
     def merge(self, event: Deduplicated, at: int) -> Merge:
         """What merging the rows of a gradient did."""
@@ -301,7 +297,7 @@ class Story:
         return names
 
 
-def arrival(event: Seeded | GeneratorAdded) -> Contribution:
+def arrival(event: Arrival) -> Contribution:
     """The gradient that an event brought."""
     if isinstance(event, GeneratorAdded):
         return Contribution(event.gradient, event.how, event.index, event.position)
@@ -323,12 +319,6 @@ def latest(net: NetText, gradient: Gradient | None, at: int) -> Writing | None:
     """The writing that a gradient's name stands for at a position, of a sparse one its values."""
     parts = net.parts(gradient, at)
     return parts[-1] if parts else None
-
-
-def gradient_of(net: NetText, gradient: Gradient, among: Iterable[Writing], at: int) -> list[Writing]:
-    """The writings that a gradient consists of at a position, those `among` the given ones where they are there."""
-    writings = {writing.at(at).name: writing for writing in among}
-    return [writings.get(name) or net.latest(name, at) for name in parts_of(gradient)]
 
 
 def versions_of(event: Completed, net: NetText, at: int) -> dict[str, Gradient]:

@@ -10,9 +10,9 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from ...program.operator import key_of
 from ..document import Line, Revision
 from ..journal import NetText, Statement, Writing
-from .values import key_of
 
 STRETCHES = 12
 """Before the first operator that is shown, and behind the last, where there are many."""

@@ -31,6 +31,7 @@ from ...program.events import (
     Visited,
     gradient_operators,
 )
+from ...program.operator import bare, version_in
 from ..journal import NOWHERE, Recording, Statement, Writing
 from .story import Story, latest
 from .values import DocumentValues
@@ -103,8 +104,8 @@ class Subjects:
         if type(event) is GradWritten and blob == event.after:
             return blob is not None
         if isinstance(blob, str):
-            name, _, version = blob.rpartition("@")
-            blob = self._recording.net_after(at).version(name, int(version)) if version.isdigit() else None
+            key = version_in(blob)
+            blob = None if key is None else self._recording.net_after(at).version(*key)
         maker = None if blob is None else blob.statement
         return maker is not None and maker.role not in ("forward", "passed")
 
@@ -153,7 +154,7 @@ class Subjects:
         if not self._story.is_sum(event):
             return Subject(event.index, statements, [statements[0].outputs[0], blob], ["SparseToDense"])
         terms = [term.parts[-1] for term in self._story.terms(event, at)]
-        focus = [*reversed(self._story.total(event, at)), blob, *terms]
+        focus = [*reversed(self._story.brought(event, at)), blob, *terms]
         return Subject(event.index, statements, focus, ["Σ", *[new.op.type for new in statements]])
 
     def _hooked(self, event: HookRan, at: int) -> Subject:
@@ -264,7 +265,7 @@ def targets(event: Event, subject: Subject, blobs: Iterable[str], forward: Seque
     """
     of = [] if subject.forward is None or event.path else forward[subject.forward].words
     words = [event.kind, *subject.words, *of, *blobs]
-    return list(dict.fromkeys([*words, *[blob.rpartition("@")[0] for blob in blobs]]))
+    return list(dict.fromkeys([*words, *map(bare, blobs)]))
 
 
 def added(event: Accumulated) -> tuple[int, int]:

@@ -111,7 +111,7 @@ def placed(sums: Sequence[tuple[T, tuple[str, ...]]], recording: Recording) -> l
 
 def sum_of(telling: story.Story, event: Accumulated, at: int) -> Sum:
     """An accumulation with its terms; the last one of a blob has all of them."""
-    return Sum(event, at, telling.total(event, at), telling.terms(event, at, is_whole=telling.is_last(event, at)))
+    return Sum(event, at, telling.brought(event, at), telling.terms(event, at, is_whole=telling.is_last(event, at)))
 
 
 def sums_of(telling: story.Story) -> list[Sum]:

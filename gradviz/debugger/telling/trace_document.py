@@ -27,6 +27,7 @@ from ...program.events import (
     to_dict,
 )
 from ...program.net import shown_argument
+from ...program.operator import bare
 from ...runtime.watched import uncollected
 from ...version import __version__
 from ..document import (
@@ -134,7 +135,7 @@ class Writer:
                 *(loop_ledger(recording, one) for one in looped),
             ],
             merges=merges,
-            gradients=gradients | {one.blob.rpartition("@")[0]: one.after for one in merges},
+            gradients=gradients | {bare(one.blob): one.after for one in merges},
             schedule=schedule_of(recording),
             sources=sources_of(text.codes),
             rules=rules_of(self.rule_places(range(1, len(recording.events) + 1))),

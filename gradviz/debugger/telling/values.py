@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
+from ...program.operator import key_of
 from ...runtime.store import StoredArray, entries_of
 from ..document import Frame, Trace, Value, Workspaces
 from ..journal import NOWHERE, Indices, Key, NetHalves, Recording
@@ -80,12 +81,6 @@ class DocumentValues:
         """The number of the run that has left the workspace on top of a stack; None: not known."""
         value = self.of(frame, key)
         return None if value is None or value.stack is None else self.stacks[value.stack].frame
-
-
-def key_of(blob: str) -> Key:
-    """A blob version as name and number."""
-    name, _, version = blob.rpartition("@")
-    return name, int(version)
 
 
 class MeasuredValues(DocumentValues):
@@ -269,5 +264,4 @@ def _slots(recording: Recording) -> dict[str, dict[Key, int]]:
 def _keys(net: NetHalves) -> dict[Key, None]:
     """The blob versions that the two halves of a net find and write."""
     parts = net.part(False), net.part(True)
-    some = (keys for part in parts for keys in (part.reads, *(written for _, _, _, written in part.steps)))
-    return dict.fromkeys(key for keys in some for key in keys)
+    return dict.fromkeys(key for part in parts for key in (*part.reads, *part.writes))

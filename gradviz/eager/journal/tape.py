@@ -14,7 +14,8 @@ from ...operators.gradients import gradient_name
 from ...operators.registry import Array
 from ...program import GradvizError, Operator
 from ...program.events import Accumulated, Event, GradWritten, Played, Ran, RuleApplied, Seeded, stopped
-from ...program.net_halves import Key, Numbered, nets_of
+from ...program.net_halves import Key, nets_of
+from ...program.operator import BlobVersion, Ssa
 from ...runtime.devices import CPU, copied, device_of
 from ...runtime.watched import Limits, interrupted
 from ..expression import Expression
@@ -32,7 +33,7 @@ class TapeLog(Log):
     operator runs again.
 
     Attributes:
-        steps: the gradient operators with the versions of their blobs.
+        program: the gradient operators with the versions of their blobs.
         running: the function that goes backward on its own, by its index; None: none, or all are of the table.
         limits: within which it is recorded.
     """
@@ -42,7 +43,7 @@ class TapeLog(Log):
 
     def __init__(self, expression: Expression, grads_before: Mapping[Variable, Array], limits: Limits) -> None:
         super().__init__(expression, grads_before, limits.store)
-        self.steps: Sequence[Numbered] = ()
+        self.program: Sequence[Ssa[BlobVersion]] = ()
         self.running: int | None = None
         self._gradients: Mapping[str, Any] = {}
         self._runs = False
@@ -66,22 +67,23 @@ class TapeLog(Log):
         self._gradients = ir.gradient_map
         self._runs = True
         net = nets_of(self.expression.operators, self.operators, [])
-        self.steps = net.part(True).steps
-        for index, (op, ins, outs, _) in enumerate(net.part(False).steps):
-            self._ran_forward(index, shown(op), ins, outs)
+        self.program = net.part(True).program
+        for index, ssa in enumerate(net.part(False).program):
+            self._ran_forward(index, shown(ssa.op), ssa.in_versions, ssa.out_versions)
 
     def ran(self, position: int, outputs: Sequence[Array | None], seconds: float) -> None:
         """Gradient operator `position` has run."""
-        op, ins, outs, keys = self.steps[position]
-        for key, array in zip(keys, outputs, strict=False):
+        ssa = self.program[position]
+        for key, array in zip(ssa.written, outputs, strict=False):
             if array is not None:
                 self.values[key] = array
         device = str(next((device_of(array) for array in outputs if array is not None), "cpu"))
         at = len(self.expression.operators) + position
-        self.events.append(Ran(at, shown(op), ins, outs, device, seconds))
+        op = shown(ssa.op)
+        self.events.append(Ran(at, op, ssa.in_versions, ssa.out_versions, device, seconds))
         self.limits.pace.reached(len(self.events), position + 1, len(self.operators))
         if self.limits.interrupts.is_asked:
-            raise interrupted(f"after gradient operator #{at} {shown(op)}")
+            raise interrupted(f"after gradient operator #{at} {op}")
 
     def adds_up(self, event: Accumulated) -> bool:
         """Whether gradients are added where the IR has it so: it does not know for what none is wanted."""
@@ -168,7 +170,7 @@ class WatchedTape(TapePass):
         self._values, self._keys = values, {}
         for step, position in zip(steps, self._places, strict=True):
             outputs, seconds = timed(step, step.pick(values))
-            self._keys.update(enumerate(self._log.steps[position][3][: step.outputs], len(values)))
+            self._keys.update(enumerate(self._log.program[position].written[: step.outputs], len(values)))
             values += outputs
             self._log.ran(position, outputs, seconds)
 

@@ -18,6 +18,7 @@ SESSIONS = {
 }
 QUESTIONS = ("ledger", "rows", "paths", "why_none", "provenance", "versions", "check", "diff")
 OF_NOTHING = (None, 3, "", "@", "@0", "x@", "x@-1", ":", "a:b", "#", object(), ["x"], b"x", "x" * 10_000)
+OF_NUMBERS = [f"{what}{number}" for what in ("x@", "#") for number in ("²", "9" * 5_000)]
 OF_LOOPS = (
     "2.loop_net[9]:x",
     "2.loop_net[1]:",
@@ -49,7 +50,7 @@ def test_a_question_is_answered_or_refused_with_a_way_out(name):
     for position in (0, len(session) // 2, len(session)):
         session.move_to(position)
         for question in QUESTIONS:
-            for asked in (*OF_NOTHING, *OF_LOOPS, "x", "loss"):
+            for asked in (*OF_NOTHING, *OF_NUMBERS, *OF_LOOPS, "x", "loss"):
                 answer, error = asked_for(session, question, asked)
                 if error is None:
                     assert str(answer)

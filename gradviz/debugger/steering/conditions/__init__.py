@@ -41,7 +41,7 @@ Meaning:
 At most 500 characters, nested at most 32 deep.
 """
 
-from .columns import NOTHING, Column, Result, bare, column_of, evaluate, shown
+from .columns import NOTHING, Column, Result, column_of, evaluate, shown
 from .language import FIELDS, NAMES, PHRASES, ConditionError, Field, Node, mentioned
 from .parser import WORDS, parse, truth
 
@@ -56,7 +56,6 @@ __all__ = [
     "Field",
     "Node",
     "Result",
-    "bare",
     "column_of",
     "evaluate",
     "mentioned",

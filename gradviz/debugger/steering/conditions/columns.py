@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ....program.operator import bare
 from .language import Constant, Field, Node, Operation
 
 MOST_COUNTED = 1 << 20
@@ -183,12 +184,6 @@ def _equal(a: Result, b: Result) -> bool:
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(_equal, a, b))
     return type(a) is type(b) and a == b
-
-
-def bare(text: str) -> str:
-    """A blob without its version."""
-    name, at, version = text.rpartition("@")
-    return name if at and version.isdigit() else text
 
 
 def _within(a: Result, b: Result) -> bool:
