@@ -7,10 +7,13 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
+import torch
+
 from ....program.code_line import CodeLine, line_at
 from ....program.errors import code, count_of
 from ..capture import Module, dotted
-from ..flow import Call, is_inside, items_of, look_up, place_of, storage_of
+from ..flow import look_up, storage_of
+from ..frames import Call, is_inside, items_of, place_of
 from ..graph import Tensor, is_leaf_tensor, maker_of
 from .case import Case, each_of, in_line, subject
 from .diagnosis import Finding

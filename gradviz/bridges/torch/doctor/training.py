@@ -12,7 +12,8 @@ from torch.autograd.graph import Node
 
 from ....program.code_line import CodeLine, line_at
 from ....program.errors import code, message_of
-from ..flow import Step, storage_of, variables_of
+from ..flow import Step, storage_of
+from ..frames import variables_of
 from ..graph import Output, Tensor, function_of, type_of
 from ..watch import Hooked
 from .case import Case, in_line, line_of, line_of_code, subject, where
