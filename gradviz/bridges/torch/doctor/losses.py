@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from torch.autograd.graph import Node
 
 from ....program.errors import code
-from ..graph import Output, shape_of, type_of
+from ..graph import Output, saved_by, shape_of, type_of
 from .case import Case, in_line, where
 from .diagnosis import Finding
 
@@ -37,6 +37,22 @@ def applied_twice(case: Case) -> Iterator[Finding]:
             takes, says = "logarithms", "the logarithm is missing, and gradients are those of another loss"
             way_out = "Use `log_softmax` in place of `softmax`, or cross_entropy of what that was given."
         sentence, ways_out = f"{loss}{in_line(line)} takes {takes}, {given}: {says}.", (way_out,)
+        yield Finding("twice", sentence, (), line, harm=False, ways_out=ways_out, place=case.place(node))
+
+
+def no_logarithms(case: Case) -> Iterator[Finding]:
+    """Losses of logarithms of probabilities that are given numbers above 0, as logits are."""
+    for node in [] if case.is_over else case.graph.nodes:
+        given = [one for one in saved_by(node) if one.name == "self"] if type_of(node) in OF_LOGS else []
+        before = _given(node)
+        if not any(bool((one.tensor > 0).any()) for one in given) or (before and type_of(before) == "softmax"):
+            continue
+        line = case.line(node)
+        sentence = (
+            f"{case.operator(node)}{in_line(line)} takes logarithms of probabilities, and is given numbers above 0, "
+            "which none is: gradients are those of another loss."
+        )
+        ways_out = ("Use cross_entropy for logits, or give it their log_softmax.",)
         yield Finding("twice", sentence, (), line, harm=False, ways_out=ways_out, place=case.place(node))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -121,6 +122,12 @@ def _zero(case: Case, birth: Birth, node: Node, names: Sequence[str]) -> Finding
         ways = (STRAIGHT,)
     elif type in LOSSES and is_done:
         why, harm = "the loss is 0, there is nothing left to learn", False
+    elif type not in SATURATES and (never := [name for name in names if _makes_zeros(case, name)]):
+        why, harm = (
+            f"{subject(never, case.parameters, 'are')} all zeros, and so is what is computed with {them(never)}",
+            not is_done,
+        )
+        line, ways = None, ("Draw initial weights at random: of zeros nothing is learnt but biases.",)
     elif type in CUTS:
         why = f"{operator}{at} cuts every element off, and its derivative is 0 there"
         why += " (a dead ReLU)" if type in ("relu", "threshold") else ""
@@ -153,6 +160,12 @@ def _zero(case: Case, birth: Birth, node: Node, names: Sequence[str]) -> Finding
         line = case.rule_line(node)
         why, harm = f"{_zero_factor(case, birth, node, them(names))}{in_line(line)}", False
     return Finding(kind, f"{gets}: {why}.", tuple(names), line, harm, each_of(names), ways, case.place(node))
+
+
+def _makes_zeros(case: Case, name: str) -> bool:
+    """Whether something is a weight that is all zeros, and so is its bias, if it has one."""
+    one, bias = case.parameters.get(name), case.parameters.get(re.sub("weight$", "bias", name))
+    return one is not None and one.dim() > 1 and is_zero(one) and (bias is None or is_zero(bias))
 
 
 def _zero_factor(case: Case, birth: Birth, node: Node, it: str) -> str:

@@ -57,3 +57,12 @@ def test_shapes_that_are_meant_are_healthy(name):
     with gradviz.torch.capture(model):
         loss = MEANT[name](model(X))
     assert "stretched" not in [one.kind for one in gradviz.diagnose(loss, model).findings]
+
+
+def test_logits_where_logarithms_are_wanted_are_a_remark():
+    model, (x, y) = nn.Linear(4, 3), (torch.ones(5, 4), torch.zeros(5, dtype=torch.long))
+    nn.init.ones_(model.weight)
+    (found,) = gradviz.diagnose(F.nll_loss(model(x), y), model).findings
+    assert (found.kind, found.harm) == ("twice", False)
+    assert "`nll_loss` takes logarithms of probabilities, and is given numbers above 0" in found.sentence
+    assert not gradviz.diagnose(F.nll_loss(model(x).log_softmax(1), y), model).findings

@@ -266,3 +266,32 @@ def test_a_parameter_of_another_model_has_the_name_that_the_capture_gives_it():
         loss = score.square().mean()
     found = gradviz.diagnose(loss, first).findings[0]
     assert (found.kind, found.names) == ("overwritten", ("second.weight",))
+
+
+def test_parameters_in_a_list_are_to_be_in_a_list_of_parameters():
+    class Listed(torch.nn.Linear):
+        def __init__(self):
+            super().__init__(3, 3)
+            self.scales = [torch.nn.Parameter(torch.ones(3))]
+            self.shifts = {"a": torch.ones(3, requires_grad=True)}
+
+        def forward(self, x):
+            return super().forward(x) * self.scales[0] + self.shifts["a"]
+
+    model = Listed()
+    found = {one.names[0]: one for one in gradviz.diagnose(model(torch.ones(2, 3)).sum(), model).findings}
+    assert "a list of parameters is not looked into" in found["scales[0]"].sentence
+    assert found["scales[0]"].ways_out[0] == "Write self.scales = nn.ParameterList(...)."
+    assert found["shifts[a]"].ways_out[0] == "Write self.shifts = nn.ParameterDict(...)."
+
+
+def test_gradients_that_are_off_before_a_capture_are_not_said_to_be_off_in_a_block_of_it():
+    model = torch.nn.Linear(3, 3)
+    torch.set_grad_enabled(False)
+    with gradviz.torch.capture(model):
+        loss = model(torch.ones(2, 3)).sum()
+    torch.set_grad_enabled(True)
+    (found,) = gradviz.diagnose(loss, model).findings
+    assert found.kind == "no_grad"
+    assert "while gradients are switched off, since before the capture, in test_mistakes.py:" in found.sentence
+    assert "set_grad_enabled(False)" in found.ways_out[0]
