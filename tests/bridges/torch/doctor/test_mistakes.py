@@ -295,3 +295,36 @@ def test_gradients_that_are_off_before_a_capture_are_not_said_to_be_off_in_a_blo
     assert found.kind == "no_grad"
     assert "while gradients are switched off, since before the capture, in test_mistakes.py:" in found.sentence
     assert "set_grad_enabled(False)" in found.ways_out[0]
+
+
+def test_a_division_without_a_derivative_is_told_with_its_line():
+    model = torch.nn.Linear(3, 3)
+    with gradviz.torch.capture(model):
+        h = model(torch.ones(2, 3)) // 1
+    (found,) = gradviz.diagnose(h.sum(), model).findings
+    assert (found.kind, found.line.text) == ("no_derivative", "h = model(torch.ones(2, 3)) // 1")
+    assert found.ways_out == ("Use another one, or detach() what need not be trained.",)
+
+
+def test_no_relu_is_said_to_make_an_infinity_that_it_was_given():
+    model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
+    torch.nn.init.constant_(model[0].weight, 3e38)
+    found = gradviz.diagnose(model(torch.full((2, 3), 10.0)).square().mean(), model).findings[0]
+    assert found.kind == "nan"
+    assert "most likely `addmm` makes NaN or Inf: a product is beyond the largest number" in found.sentence
+
+
+def test_a_softmax_over_what_is_all_the_same_is_not_saturated():
+    model = torch.nn.MultiheadAttention(4, 1)
+    x = torch.ones(3, 1, 4)
+    found = gradviz.diagnose(model(x, x, x)[0].square().mean(), model)
+    assert found.is_healthy, str(found)
+    assert "saturated" not in str(found)
+
+
+def test_what_is_flat_is_why_a_gradient_is_zero_whatever_cuts_it_off_behind_that():
+    model = torch.nn.Linear(3, 3)
+    (found,) = gradviz.diagnose(torch.sigmoid(model(torch.ones(2, 3))).round().clamp(0.1, 0.9).sum(), model).findings
+    assert found.sentence == (
+        "`weight` and `bias` get a gradient of zeros: `round` is flat, its derivative is 0 everywhere."
+    )
