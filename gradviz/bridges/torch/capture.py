@@ -22,7 +22,8 @@ from torch.compiler import is_compiling
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from .flow import MOST_STEPS, Around, Call, Flow, call_in, forget, is_inside, those, users, variables_of
+from .flow import MOST_STEPS, Around, Flow, forget, those
+from .frames import Call, call_in, is_inside, users, variables_of
 from .graph import Graph, Tensor, applied, hooks_of, maker_of, next_number, number_of
 from .instances import instances
 

@@ -22,7 +22,7 @@ from .again import Again
 from .capture import Module, captures, tensors_on, with_hooks
 from .copies import Copies
 from .doctor import findings_of, first_sentence, without_gradient
-from .flow import users
+from .frames import users
 from .graph import Graph, Tensor, described, is_nested, refusal_of, saved_by
 from .names import Called, called_in, hooks_on, named
 from .origins import origins

@@ -5,14 +5,12 @@ A tensor that is written into, or begins to require a gradient, is seen anew: wh
 
 from __future__ import annotations
 
-import os
 import sys
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
-from inspect import CO_OPTIMIZED, CO_VARARGS, unwrap
-from pathlib import Path
+from functools import lru_cache
+from inspect import CO_VARARGS, unwrap
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 from weakref import ref
@@ -23,6 +21,7 @@ from torch.compiler import is_compiling
 from torch.overrides import TorchFunctionMode
 from torch.utils.checkpoint import CheckpointFunction
 
+from .frames import Call, call_in, is_inside, is_own, users, variable_of
 from .graph import Graph, Tensor, function_of, is_leaf, is_leaf_tensor, maker_of, next_number, number_of
 from .values import keep_returned
 
@@ -32,13 +31,10 @@ MOST_STEPS = 100_000
 MOST_WALKED = 200
 """Nodes that are looked at to learn what a tensor comes from that no call returned."""
 
-MOST_ITEMS = 1_000
-"""Of a list or dict that is looked into."""
-
 LEAVES = {"item", "tolist", "numpy", "__array__", "__float__", "__int__", "__complex__", "__dlpack__"}
 """Calls through which a tensor leaves PyTorch."""
 
-ALWAYS = {*LEAVES, "backward", "autograd.backward", "autograd.grad", "grad", "grad=", "data=", "step"}
+ALWAYS = {*LEAVES, "__bool__", "backward", "autograd.backward", "autograd.grad", "grad", "grad=", "data=", "step"}
 """What is noted though it returns no tensor."""
 
 ATTRIBUTES = {"data", "grad", "T", "mT", "H", "mH", "real", "imag"}
@@ -52,13 +48,6 @@ Around = tuple[ref[torch.nn.Module], ...]
 def those(around: Iterable[ref[torch.nn.Module]]) -> tuple[torch.nn.Module, ...]:
     """The modules that are still there."""
     return tuple([module for one in around if (module := one()) is not None])
-
-
-class Call(NamedTuple):
-    """A call in the user's code: the instruction at `at` of a code object."""
-
-    code: CodeType
-    at: int
 
 
 class Seen(msgspec.Struct, gc=False, eq=False):
@@ -181,7 +170,7 @@ class Flow(TorchFunctionMode):
         written = given[:1] if name in SETS else []
         if versions and versions != (now := [one._version for one in given]):
             written = [one for one, old, new in zip(given, versions, now, strict=True) if old != new]
-        if not results and not written and name not in ALWAYS:
+        if (not results and not written and name not in ALWAYS) or is_own(frame):
             return result
         checkpoint = None if is_tracked else _cut_checkpoint(frame)
         is_by_function = not is_tracked and self._switched is None
@@ -366,46 +355,6 @@ def sources_of(tensor: Tensor, flows: Sequence[Flow]) -> Iterator[Seen]:
             stack += before
 
 
-def variable_of(tensor: Tensor, frame: FrameType | None) -> str:
-    """The variable of a frame that holds a tensor, itself or in a list or dict."""
-    if frame is None:
-        return ""
-    for name, value in variables_of(frame).items():
-        if value is tensor:
-            return name
-        elements = getattr(value, "__dict__", None) if name == "self" else value
-        for key, one in items_of(elements):
-            if one is tensor:
-                return f"self.{key}" if name == "self" else name + place_of(key)
-    return ""
-
-
-def items_of(value: Any) -> Iterable[tuple[Any, Any]]:
-    """The places and elements of a list or dict; of one that is too long to be looked into, and of all else, none."""
-    if not isinstance(value, list | tuple | dict) or len(value) > MOST_ITEMS:
-        return ()
-    return value.items() if isinstance(value, dict) else enumerate(value)
-
-
-def place_of(key: Any) -> str:
-    """How names write the place of an element of a list or dict: ``[0]``, ``[0.weight]``."""
-    return f"[{key if isinstance(key, str | int) else type(key).__name__}]"
-
-
-def variables_of(frame: FrameType) -> dict[str, Any]:
-    """The local variables of a frame."""
-    own = frame.f_locals
-    variables = dict(own)
-    # Before Python 3.13 a function's frame keeps these values alive, unless somebody else has called locals().
-    if type(own) is dict and frame.f_code.co_flags & CO_OPTIMIZED and sys.getrefcount(own) <= _HOLDERS:
-        own.clear()
-    return variables
-
-
-_HOLDERS = 3
-"""Of the variables of a frame: it, a variable, and who counts them."""
-
-
 def _tensors(values: Iterable[Any]) -> list[Tensor]:
     """The tensors among some values, and in lists among them."""
     tensors: list[Tensor] = []
@@ -491,26 +440,3 @@ def _is_of_function(code: CodeType | None) -> bool:
     for one in classes:
         classes += one.__subclasses__()
     return code is not None and any(getattr(unwrap(one.forward), "__code__", None) is code for one in classes)
-
-
-INSIDE = (str(Path(torch.__file__).parent) + os.sep, str(Path(__file__).parents[2]) + os.sep)
-"""Folders whose code is not the user's."""
-
-
-def call_in(frame: FrameType | None) -> Call | None:
-    """The innermost call that stands in the user's code."""
-    frame = users(frame)
-    return None if frame is None else Call(frame.f_code, frame.f_lasti)
-
-
-def users(frame: FrameType | None) -> FrameType | None:
-    """The innermost frame of the user's code, from one outwards."""
-    while frame is not None and is_inside(frame.f_code.co_filename):
-        frame = frame.f_back
-    return frame
-
-
-@cache
-def is_inside(file: str) -> bool:
-    """Whether code is not the user's, by its file."""
-    return file.startswith(INSIDE)

@@ -10,7 +10,7 @@ from torch.autograd.graph import Node
 
 from ...program.code_line import CodeLine, line_at, stored
 from .capture import Module, Modules, capture, dotted, paths_of
-from .flow import Call
+from .frames import Call
 from .graph import number_of
 
 

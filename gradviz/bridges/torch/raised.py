@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from ...program.errors import message_of
-from .flow import is_inside
+from .frames import is_inside
 from .graph import Graph, Output, Tensor, hooks_of
 from .watch import Hooked, Notes, Returned, Visit, Written
 

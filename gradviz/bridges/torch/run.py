@@ -128,8 +128,8 @@ def _inner_passes(graph: Graph, notes: Notes, *, write: bool) -> Iterator[None]:
         leaf.grad = None
 
     def inner(tensors: Tensor | Sequence[Tensor], *args: Any, **kwargs: Any) -> None:
-        node = notes.running
-        assert node is not None
+        if (node := notes.running) is None:  # the pass itself, which a capture is asked about by this name
+            return backward(tensors, *args, **kwargs)
         roots = [tensors] if isinstance(tensors, Tensor) else list(tensors)
         inputs = {one.data_ptr() for one in node.saved_tensors}  # type: ignore[attr-defined]
         leaves = list(Graph([root for root in roots if root.requires_grad]).leaves.values())

@@ -1,5 +1,7 @@
 """What a capture of the forward pass adds: names of modules and variables."""
 
+import copy
+import functools
 import threading
 from contextlib import nullcontext
 
@@ -329,3 +331,35 @@ def test_without_a_capture_a_parameter_that_takes_no_part_is_one_of_the_models_t
     del model, loss
     with pytest.raises(gradviz.GradvizError, match=r"no blob cut\.bias"):  # nothing of the recording keeps the model
         session.why_none("cut.bias")
+
+
+def test_what_gradviz_itself_does_in_a_capture_is_not_of_the_program():
+    model = mlp()
+    with gradviz.torch.capture(model) as seen:
+        loss = model(torch.ones(2, 6)).square().mean()
+        count = len(seen.flow.steps)
+        session = gradviz.debug(loss)
+        session.finish()
+        session.numbers("0.weight")
+        session.provenance("0.weight_grad")
+        assert len(seen.flow.steps) == count
+
+
+def test_a_reentrant_checkpoint_is_debugged_in_a_capture():
+    model = mlp()
+    with gradviz.torch.capture(model):
+        x = torch.ones(2, 6, requires_grad=True)
+        loss = torch.utils.checkpoint.checkpoint(model, x, use_reentrant=True).sum()
+        session = gradviz.debug(loss)
+    expected = torch.autograd.grad(model(x).sum(), model[0].weight)[0]
+    np.testing.assert_allclose(session.value("0.weight_grad"), expected)
+
+
+def test_lines_are_of_the_users_code_where_pythons_own_stands_between():
+    model = mlp()
+    with gradviz.torch.capture(model) as seen:
+        functools.singledispatch(torch.sum)(model[0].weight)
+        copy.deepcopy(model)
+        model[0].weight.detach().numpy()
+    assert {step.call.code.co_filename for step in seen.flow.steps} == {__file__}
+    assert {step.function for step in seen.flow.steps} == {"sum", "detach", "numpy"}

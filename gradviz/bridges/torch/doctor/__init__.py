@@ -12,7 +12,7 @@ from ....debugger import Cursor
 from ....program import GradvizError
 from ....program.errors import count_of, message_of
 from ..capture import Module
-from ..flow import users
+from ..frames import users
 from ..graph import DISABLED, Tensor, raw_saved_by, refusal_of
 from .case import Case
 from .diagnosis import Diagnosis, Finding

@@ -31,7 +31,8 @@ from ..capture import (
     whole,
     with_hooks,
 )
-from ..flow import Call, Seen, Step, items_of, look_up, place_of, sources_of, storage_of, variables_of
+from ..flow import Seen, Step, look_up, sources_of, storage_of
+from ..frames import Call, items_of, place_of, variables_of
 from ..graph import Graph, Output, Tensor, described, function_of, is_freed, maker_of, number_of, type_of
 from ..instances import instances
 from ..origins import Origin, origins

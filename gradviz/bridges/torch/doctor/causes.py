@@ -41,6 +41,7 @@ def _is_drawn(step: Step) -> bool:
 
 GO_ON = "Go on with the tensor itself: numbers and arrays have no history."
 OUTSIDE = "Compute it outside of that block."
+SWITCHED = "Compute it where they are on: outside of torch.no_grad(), and not after torch.set_grad_enabled(False)."
 CAUSES = (
     Cause(
         "no_grad",
@@ -74,6 +75,12 @@ CAUSES = (
             "Draw it by rsample(), where the distribution has it: the gradient goes through that.",
             "Else let the loss have the logarithm of its probability: -distribution.log_prob(x) * reward.",
         ),
+    ),
+    Cause(
+        "no_grad",
+        lambda step, result: not step.is_tracked and step.switched is None,
+        "is computed {how}{at}",
+        (SWITCHED,),
     ),
     Cause(
         "no_grad",
@@ -145,6 +152,7 @@ def says_of(case: Case, cause: Cause, cut: Cut) -> str:
     switch = case.line(cut.step.switched)
     is_set = switch is not None and "set_grad_enabled" in switch.text
     how = "while torch.set_grad_enabled(False) holds" if is_set else "under torch.no_grad()"
+    how = how if switch is not None else "while gradients are switched off, since before the capture,"
     return cause.says.format(call=called_by(cut.step), at=at, functions=functions or "an operator on the way", how=how)
 
 

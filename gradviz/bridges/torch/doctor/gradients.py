@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch.autograd.graph import Node
 
-from ..graph import Output, Tensor, output_of
+from ..graph import Output, Tensor, hooks_of, output_of
 from ..watch import RecordedTensor, Visit
 from .case import Case
 
@@ -70,7 +70,9 @@ def births(case: Case, is_bad: Callable[[Tensor], bool], *, every: bool) -> dict
         for (before, slot), one in zip(visit.node.next_functions, visit.sent, strict=False):
             if before is None or one is None:
                 continue
-            is_it = is_bad(one.tensor)
+            leaf = case.graph.leaves.get(before)
+            is_hooked = leaf is not None and one.is_changed and bool(hooks_of(leaf))  # it is not what was sent
+            is_it = not is_hooked and is_bad(one.tensor)
             sent.setdefault(Output(before, slot), []).append((is_it, own if is_it else [], one.tensor))
     for output, gradient in case.notes.returned.items() if case.notes is not None else ():
         arrive(output, gradient, None)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, cast
 
 from torch.autograd.graph import Node
 
 from ....program.errors import code
-from ..graph import Output, shape_of, type_of
+from ..graph import Output, saved_by, shape_of, type_of
 from .case import Case, in_line, where
 from .diagnosis import Finding
 
@@ -38,6 +39,56 @@ def applied_twice(case: Case) -> Iterator[Finding]:
             way_out = "Use `log_softmax` in place of `softmax`, or cross_entropy of what that was given."
         sentence, ways_out = f"{loss}{in_line(line)} takes {takes}, {given}: {says}.", (way_out,)
         yield Finding("twice", sentence, (), line, harm=False, ways_out=ways_out, place=case.place(node))
+
+
+def along_the_batch(case: Case) -> Iterator[Finding]:
+    """Losses that are given probabilities that add up to 1 along another dimension than that of the classes."""
+    for node in case.graph.nodes:
+        before = node.next_functions[0][0] if type_of(node) in OF_LOGS and node.next_functions else None
+        before = before.next_functions[0][0] if before is not None and type_of(before) == "log" else before
+        if before is None or type_of(before) not in ("log_softmax", "softmax"):
+            continue
+        size, dim = shape_of(Output(before, 0)), cast(Any, before)._saved_dim
+        if len(size) < 2 or dim in (1, 1 - len(size), 2**64 + 1 - len(size)):
+            continue
+        dim = dim if dim < 2**63 else dim - 2**64
+        line = case.line(before)
+        sentence = (
+            f"{case.operator(before)}{in_line(line)} goes along dimension {dim} of {' × '.join(map(str, size))}, and "
+            f"{case.operator(node)}{where(case.line(node))} has its classes in dimension 1."
+        )
+        ways_out = ("Say dim=1, or give logits to cross_entropy.",)
+        yield Finding("twice", sentence, (), line, harm=False, ways_out=ways_out, place=case.place(before))
+
+
+def no_logarithms(case: Case) -> Iterator[Finding]:
+    """Losses of logarithms of probabilities that are given numbers above 0, as logits are."""
+    for node in [] if case.is_over else case.graph.nodes:
+        given = [one for one in saved_by(node) if one.name == "self"] if type_of(node) in OF_LOGS else []
+        before = _given(node)
+        if not any(bool((one.tensor > 0).any()) for one in given) or (before and type_of(before) == "softmax"):
+            continue
+        line = case.line(node)
+        sentence = (
+            f"{case.operator(node)}{in_line(line)} takes logarithms of probabilities, and is given numbers above 0, "
+            "which none is: gradients are those of another loss."
+        )
+        ways_out = ("Use cross_entropy for logits, or give it their log_softmax.",)
+        yield Finding("twice", sentence, (), line, harm=False, ways_out=ways_out, place=case.place(node))
+
+
+def divergence(case: Case) -> Iterator[Finding]:
+    """Divergences that are given probabilities in place of their logarithms, as captures see."""
+    for step in case.steps:
+        maker = case.maker(step.reads[0]) if step.function == "kl_div" and step.reads else None
+        if maker is None or maker.function != "softmax" or case.leads.isdisjoint(step.makes):
+            continue
+        line = case.line(step)
+        sentence = (
+            f"`kl_div`{in_line(line)} takes logarithms, and is given what `softmax`{where(case.line(maker))} returned: "
+            "the logarithm is missing, and gradients are those of another loss."
+        )
+        yield Finding("twice", sentence, (), line, harm=False, ways_out=("Use `log_softmax` in place of `softmax`.",))
 
 
 def _given(node: Node) -> Node | None:

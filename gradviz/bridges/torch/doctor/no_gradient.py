@@ -137,18 +137,19 @@ def _unused(case: Case, seen: Reach, left: dict[int, str]) -> Iterator[Finding]:
     called = {case.modules.get(module) for step in case.steps for module in step.modules}
     unread = [name for number, name in left.items() if number not in seen.reads]
     for was_called in (False, True):
-        if names := [name for name in unread if (name.rpartition(".")[0] in called) == was_called]:
-            yield _unread(case, names, was_called=was_called)
-    if names := [name for number, name in left.items() if number in seen.reads]:
-        line = case.line(min((seen.reads[number] for number in left if number in seen.reads), key=attrgetter("number")))
-        it = them(names)
+        names = [name for name in unread if (name.rpartition(".")[0] in called) == was_called]
+        yield from map(partial(_unread, case, was_called=was_called), _by_purpose(case, names))
+    reads = {name: seen.reads[number] for number, name in left.items() if number in seen.reads}
+    for names in _by_purpose(case, list(reads), are_read=True):
+        line, it = case.line(min((reads[name] for name in names), key=attrgetter("number"))), them(names)
         sentence = (
             f"{subject(names, case.parameters, 'get')} no gradient: the forward pass reads "
             f"{it}{in_line(line)}, but what is computed from {it} is not used for the loss."
         )
         ways_out = (f"Let what is computed from {it} be a part of the loss.", *_ways_out_unused(it))
-        harm = not hold_another(case, names)
-        yield Finding("unused", sentence, tuple(names), line, harm, each_of(names), ways_out)
+        reason = purpose_of(case, None, names, are_read=True)
+        evidence = (*each_of(names), *filter(None, [reason]))
+        yield Finding("unused", sentence, tuple(names), line, not reason, evidence, ways_out)
 
 
 def _unread(case: Case, names: list[str], *, was_called: bool) -> Finding:
@@ -157,10 +158,9 @@ def _unread(case: Case, names: list[str], *, was_called: bool) -> Finding:
     called = was_called and len(owners) == 1
     why = f"nothing reads {it}, though its module is called" if called else f"no call of the forward pass reads {it}"
     sentence = f"{subject(names, case.parameters, 'get')} no gradient: {why}."
-    reason = "" if was_called else purpose_of(case, None, names)
+    reason = "" if was_called and not hold_another(case, names) else purpose_of(case, None, names)
     evidence = (*each_of(names), *filter(None, [reason]))
-    harm = not reason and not hold_another(case, names)
-    return Finding("unused", sentence, tuple(names), None, harm, evidence, _ways_out_unused(it))
+    return Finding("unused", sentence, tuple(names), None, not reason, evidence, _ways_out_unused(it))
 
 
 def _ways_out_unused(it: str) -> tuple[str, ...]:
@@ -171,12 +171,12 @@ def _ways_out_unused(it: str) -> tuple[str, ...]:
     )
 
 
-def _by_purpose(case: Case, names: Sequence[str]) -> Iterator[list[str]]:
+def _by_purpose(case: Case, names: Sequence[str], *, are_read: bool = False) -> Iterator[list[str]]:
     """Those that seem to be spared on purpose, by modules, and the rest."""
     rest = list(names)
     for path in case.modules.values():
         own = [name for name in names if name.startswith(f"{path}.")]
-        if path and own and set(own) <= set(rest) and purpose_of(case, None, own):
+        if path and own and set(own) <= set(rest) and purpose_of(case, None, own, are_read=are_read):
             yield own
             rest = [name for name in rest if name not in own]
     if rest:

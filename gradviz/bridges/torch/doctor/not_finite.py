@@ -17,6 +17,7 @@ from .causes import called_by
 from .diagnosis import Finding
 from .gradients import Birth, births, is_not_finite, leaf_gradients, plain
 from .hooks import hook_of
+from .zeros import CUTS, PASS_ON
 
 
 class Singular(NamedTuple):
@@ -50,6 +51,9 @@ NORM = Singular(
     "the derivative of the norm at 0 does not exist",
     "Add something small: torch.sqrt(x.square().sum() + 1e-12).",
     "Divide by something large first, or compute it in a wider type: x.double().norm().",
+)
+PRODUCT = Singular(
+    "a product is beyond the largest number", "", "Make it smaller, by normalization or a smaller learning rate."
 )
 SINGULAR = {
     **dict.fromkeys(("log2", "log10"), LOG),
@@ -114,13 +118,13 @@ SINGULAR = {
     "cdist": Singular("", "the derivative of a distance at 0 does not exist", "Add something small."),
     "nll_loss": Singular("every target is ignored, and the mean of nothing is NaN", "", "Leave such batches out."),
     "prod": Singular("the product is beyond the largest number", "its derivative divides by 0"),
+    **dict.fromkeys(("addmm", "mm", "bmm", "baddbmm", "convolution", "mul"), PRODUCT),
+    "mse_loss": PRODUCT._replace(forward="a square is beyond the largest number"),
 }
 """By type of operator."""
 
 
-OVERFLOW = Singular(
-    "a power is beyond the largest number", "", "Make it smaller, by normalization or a smaller learning rate."
-)
+OVERFLOW = PRODUCT._replace(forward="a power is beyond the largest number")
 """Of a square, a cube and so on."""
 
 
@@ -429,8 +433,15 @@ def _before(case: Case, node: Node, result: Tensor, results: dict[Output, Tensor
     in_half = [one for one in ordered if dtype_of(Output(one, 0)) == torch.float16 and type_of(one) != "to_copy"]
     likely = [one for one in ordered if type_of(one) in UNDEFINED | GROWS and not _is_by_a_number(case, one)]
     likely = [one for one in likely if not _only_grows(one)] or ([] if case.is_over and is_nan else likely)
-    chosen = likely or in_half[-1:] or ([] if case.is_over else [node])
+    chosen = likely or in_half[-1:] or ([] if case.is_over else [_nearest(node, candidates)])
     return Forward(chosen[0], is_sure=False, others=chosen[1:]) if chosen else None
+
+
+def _nearest(node: Node, candidates: Sequence[Node]) -> Node:
+    """The nearest operator that makes numbers, from one on: a ReLU or a view only hands on those that it is given."""
+    while type_of(node) in PASS_ON | CUTS - {"mean", "mul"} and node.next_functions[0][0] in candidates:
+        node = cast(Node, node.next_functions[0][0])
+    return node
 
 
 def _only_grows(node: Node) -> bool:

@@ -11,6 +11,7 @@ import torch
 from ....program.errors import code
 from ..capture import Module
 from ..flow import Step, look_up, storage_of
+from ..graph import Tensor, type_of
 from .case import Case
 from .reach import slice_of
 
@@ -21,23 +22,33 @@ SPARED = re.compile(r"target|ema|teacher|momentum|shadow|frozen|slow|(^|_)(old|r
 """What networks are called that are copies of others."""
 
 
-def purpose_of(case: Case, step: Step | None, names: Sequence[str]) -> str:
-    """Why parameters are kept from gradients on purpose, in a sentence; empty: it looks like a mistake."""
+def purpose_of(case: Case, step: Step | None, names: Sequence[str], *, are_read: bool = False) -> str:
+    """Why parameters are kept from gradients on purpose, in a sentence; empty: it looks like a mistake.
+
+    Args:
+        step: that cuts them off; None: they are not used.
+        are_read: whether something is computed from them nevertheless, which a model that was given is not for.
+    """
     if any(name not in case.parameters for name in names):
         return "A new leaf is made of it, so this seems to be on purpose." if _becomes_a_leaf(case, step) else ""
     if hold_another(case, names):
         return "They hold the gradient of another loss, so this seems to be on purpose."
+    if _have_moved(case, names):
+        return "An optimizer has moved them in an earlier step, so this seems to be on purpose."
+    if step is None and _are_chosen(case, names):
+        return "Others like them are used, and the pass chooses by numbers which, so this seems to be on purpose."
     if step is not None and (step.is_in_checkpoint or (step.is_tracked and step.function not in ON_PURPOSE)):
         return ""
     module, path = _whole(case, names)
     if module is None:
         return ""
-    if module in case.models:
-        is_apart = len(case.models) > 1 and not (step is not None and _leads_into(case, step))
-        return "It is a whole model of several, so this seems to be on purpose." if is_apart else ""
     twin = next(_twins(case, module, path), None)
     if twin is not None and (SPARED.search(path) or _follows(case, module, twin)):
         return f"{code(path)} is a copy of {code(case.modules[twin])}, so this seems to be on purpose."
+    if module in case.models:
+        is_wanted = (are_read and case.is_given) or (step is not None and _leads_into(case, step))
+        is_apart = len(case.models) > 1 and not is_wanted
+        return "It is a whole model of several, so this seems to be on purpose." if is_apart else ""
     if any(any(own) and not all(own) for own in _readers_of(case, step)) or (step is None and _are_called_twice(case)):
         return f"{code(path)} is data for what reads others too, and left to another loss, it seems on purpose."
     if not module.training and any(model.training for model in case.models):
@@ -54,6 +65,29 @@ def _becomes_a_leaf(case: Case, step: Step | None) -> bool:
 def hold_another(case: Case, names: Sequence[str]) -> bool:
     """Whether another backward pass has brought parameters gradients: there are several losses."""
     return all(name in case.parameters and case.parameters[name].grad is not None for name in names)
+
+
+def _have_moved(case: Case, names: Sequence[str]) -> bool:
+    """Whether optimizers have made a step with parameters, of which most keep something."""
+    return all(any(one.state.get(case.parameters[name]) for one in case.optimizers) for name in names)
+
+
+CHOOSES = {"topk", "index", "index_select", "index_put", "index_add", "masked_select", "masked_scatter", "scatter_add"}
+"""Operators with which a part of a batch goes to one layer of several."""
+
+ASKS = {"__bool__", "item", "tolist", "nonzero"}
+"""Calls by which a forward pass decides what to run."""
+
+
+def _are_chosen(case: Case, names: Sequence[str]) -> bool:
+    """Whether parameters that only a number tells apart from others are left out by a choice, as idle experts are."""
+    used = {id(one) for one in case.leaves}
+    alike = {re.sub(r"\d+", "", name) for name, one in case.parameters.items() if id(one) in used}
+    if not all(re.search(r"\d", name) and re.sub(r"\d+", "", name) in alike for name in names):
+        return False
+    asks = (step for step in case.steps if step.function in ASKS)
+    is_asked = any(module in case.modules for step in asks for module in step.modules)
+    return is_asked or any(type_of(node) in CHOOSES for node in case.graph.nodes)
 
 
 def _whole(case: Case, names: Sequence[str]) -> tuple[Module | None, str]:
@@ -95,6 +129,12 @@ def _follows(case: Case, module: Module, twin: Module) -> bool:
     )
 
 
+def _trained(case: Case) -> list[Tensor]:
+    """The parameters that get a gradient."""
+    ids = {id(one) for one in case.parameters.values()}
+    return [one for one in case.leaves if id(one) in ids]
+
+
 def _leads_into(case: Case, cut: Step) -> bool:
     """Whether what a call has cut off is all that a trained model is given: then they are one model in two parts."""
     return any(own and all(own) for own in _readers_of(case, cut))
@@ -108,7 +148,7 @@ def _readers_of(case: Case, cut: Step | None) -> Iterator[list[bool]]:
     for step in case.steps:
         if step.number > cut.number and not cut_off.isdisjoint(step.reads):
             cut_off.update(step.makes)
-    readers: dict[int, list[bool]] = {id(one): [] for one in case.leaves}
+    readers: dict[int, list[bool]] = {id(one): [] for one in _trained(case)}
     for step in case.steps:
         if step is not cut and not case.leads.isdisjoint(step.makes):
             for one in step.reads:

@@ -8,7 +8,7 @@ from .case import Case
 from .damage import freed, overwritten
 from .diagnosis import Finding
 from .hooks import hooks
-from .losses import applied_twice, stretched
+from .losses import along_the_batch, applied_twice, divergence, no_logarithms, stretched
 from .no_gradient import frozen, none_sent, parameters_without
 from .no_loss import loss_without
 from .not_finite import not_finite
@@ -55,6 +55,9 @@ RULES: tuple[Rule, ...] = (
     sizes,
     stretched,
     applied_twice,
+    no_logarithms,
+    along_the_batch,
+    divergence,
     hooks,
     frozen,
 )

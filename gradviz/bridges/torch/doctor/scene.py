@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import sysconfig
 from collections.abc import Callable, Sequence
 from types import FrameType, TracebackType
 from typing import Any, NamedTuple
@@ -12,7 +10,7 @@ from typing import Any, NamedTuple
 from ....program.code_line import CodeLine, line_at
 from ....program.errors import message_of
 from ..capture import Module
-from ..flow import INSIDE
+from ..frames import is_inside
 from ..graph import Tensor
 
 
@@ -81,7 +79,7 @@ def scene_of(error: BaseException) -> Scene:
     while traceback is not None:
         frame = traceback.tb_frame
         where_it_is = frame.f_code.co_filename
-        if not where_it_is.startswith((*INSIDE, "<frozen")) and not _is_of_python(where_it_is):
+        if not is_inside(where_it_is):
             frames.append((frame, line_at(frame.f_code, traceback.tb_lasti)))
         elif where_it_is.endswith(("_tensor.py", "autograd/__init__.py", "autograd\\__init__.py")):
             names = frame.f_locals
@@ -91,14 +89,6 @@ def scene_of(error: BaseException) -> Scene:
                 outside = len(frames)
         traceback = traceback.tb_next
     return Scene(message_of(error), frames[::-1], roots, inputs, 0 < outside < len(frames))
-
-
-def _is_of_python(file: str) -> bool:
-    """Whether code is of Python's own library."""
-    return file.startswith(STDLIB) and "-packages" not in file
-
-
-STDLIB = sysconfig.get_path("stdlib") + os.sep
 
 
 def _tensors(value: Any) -> list[Tensor]:

@@ -114,7 +114,7 @@ def _scale(case: Case) -> float:
     """By what a GradScaler has multiplied the loss; 1: none has."""
     products = [root.node for root in case.graph.roots if type_of(root.node) == "mul"]
     factors = [one.tensor.item() for node in products for one in saved_by(node) if one.tensor.numel() == 1]
-    scales = [scaler.get_scale() for scaler in instances(torch.amp.GradScaler)] if products else []
+    scales = [scaler.get_scale() for scaler in instances(torch.amp.GradScaler)] if products or case.is_over else []
     return next((scale for scale in scales if case.is_over or scale in factors), 1.0)
 
 

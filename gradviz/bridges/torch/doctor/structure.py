@@ -7,10 +7,13 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
+import torch
+
 from ....program.code_line import CodeLine, line_at
 from ....program.errors import code, count_of
 from ..capture import Module, dotted
-from ..flow import Call, is_inside, items_of, look_up, place_of, storage_of
+from ..flow import look_up, storage_of
+from ..frames import Call, is_inside, items_of, place_of
 from ..graph import Tensor, is_leaf_tensor, maker_of
 from .case import Case, each_of, in_line, subject
 from .diagnosis import Finding
@@ -30,7 +33,18 @@ def plain_tensors(case: Case) -> Iterator[Finding]:
             if base is not tensor and not _precedes_forward(case, tensor):
                 continue
             full = dotted(path, name)
-            if is_leaf_tensor(tensor):
+            attribute, is_inside, _ = name.partition("[")
+            way_out = f"Wrap it last: self.{attribute} = nn.Parameter(tensor)."
+            if is_inside:
+                holder = getattr(module, attribute, None)
+                better = "nn.ParameterDict" if isinstance(holder, dict) else "nn.ParameterList"
+                way_out = f"Write self.{attribute} = {better}(...)."
+            if is_inside and isinstance(tensor, torch.nn.Parameter):
+                sentence = (
+                    f"{code(full)} is no parameter of the model: a {type(holder).__name__} of parameters is not looked "
+                    "into, so no optimizer changes it."
+                )
+            elif is_leaf_tensor(tensor):
                 sentence = (
                     f"{code(full)} requires a gradient but is no parameter of the model: it is a plain tensor, which "
                     "parameters() leaves out, so no optimizer changes it."
@@ -40,12 +54,8 @@ def plain_tensors(case: Case) -> Iterator[Finding]:
                     f"{code(full)} is no parameter of the model: it was computed from one, by to(), cuda() or "
                     "arithmetic, and that is a plain tensor, which parameters() leaves out."
                 )
-            attribute = name.partition("[")[0]
             harm = is_leaf_tensor(tensor) or not case.has_graph or id(base) in leaves
-            ways_out = (
-                f"Wrap it last: self.{attribute} = nn.Parameter(tensor).",
-                "If it should not be trained, register_buffer() it without requires_grad.",
-            )
+            ways_out = (way_out, "If it should not be trained, register_buffer() it without requires_grad.")
             yield Finding("plain_tensor", sentence, (full,), assigned(module, attribute), harm, (), ways_out)
 
 

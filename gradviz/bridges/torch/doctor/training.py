@@ -12,7 +12,8 @@ from torch.autograd.graph import Node
 
 from ....program.code_line import CodeLine, line_at
 from ....program.errors import code, message_of
-from ..flow import Step, storage_of, variables_of
+from ..flow import Step, storage_of
+from ..frames import variables_of
 from ..graph import Output, Tensor, function_of, type_of
 from ..watch import Hooked
 from .case import Case, in_line, line_of, line_of_code, subject, where
@@ -285,10 +286,12 @@ def fails(case: Case) -> Iterator[Finding]:
     line, owner = case.rule_line(node), case.operator(node)
     kind = next((kind for kind, words in FAILS if words in message), "fails")
     if (missing := re.search(r"aten::(\w+)", message)) is not None:
-        step = next((step for step in reversed(case.steps) if step.function == missing[1]), None)
+        called = {missing[1], "__floordiv__"} if missing[1] == "floor_divide" else {missing[1]}
+        step = next((step for step in reversed(case.steps) if step.function in called), None)
         owner, line = code(missing[1]), case.line(step)
     sentence = f"backward() fails in that of {owner}{in_line(line)}: {message}."
-    yield Finding(kind, sentence, (), line, place=case.place(node))
+    ways_out = ("Use another one, or detach() what need not be trained.",) if kind == "no_derivative" else ()
+    yield Finding(kind, sentence, (), line, ways_out=ways_out, place=case.place(node))
 
 
 def _hook_fails(case: Case, hooked: Hooked, message: str) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -31,7 +32,7 @@ SATURATES = {
 }  # fmt: skip
 """With a derivative that becomes zero far out."""
 
-LOSSES = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "pow", "abs"}
+LOSSES = {"binary_cross_entropy", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "pow", "abs"}
 """With the derivative zero where the prediction is the target."""
 
 PASS_ON = {
@@ -54,7 +55,10 @@ def zeros(case: Case) -> Iterator[Finding]:
     born = births(case, is_zero, every=True)
     by_node: dict[Node, list[str]] = {}
     of: dict[Node, Birth] = {}
+    flat = _behind(case, zero_leaves, lambda node: type_of(node) in FLAT)
     for node, name in zero_leaves:
+        if flat is not None and name in flat.names:  # whatever comes after that
+            born[Output(node, 0)] = [Birth(flat.node, None, "sent")]
         for birth in born.get(Output(node, 0), []):
             origin = birth.node if birth.how != "sent" else _dead_before(case, birth.node) or birth.node
             of.setdefault(origin, birth)
@@ -121,6 +125,12 @@ def _zero(case: Case, birth: Birth, node: Node, names: Sequence[str]) -> Finding
         ways = (STRAIGHT,)
     elif type in LOSSES and is_done:
         why, harm = "the loss is 0, there is nothing left to learn", False
+    elif type not in SATURATES and (never := [name for name in names if _makes_zeros(case, name)]):
+        why, harm = (
+            f"{subject(never, case.parameters, 'are')} all zeros, and so is what is computed with {them(never)}",
+            not is_done,
+        )
+        line, ways = None, ("Draw initial weights at random: of zeros nothing is learnt but biases.",)
     elif type in CUTS:
         why = f"{operator}{at} cuts every element off, and its derivative is 0 there"
         why += " (a dead ReLU)" if type in ("relu", "threshold") else ""
@@ -139,7 +149,7 @@ def _zero(case: Case, birth: Birth, node: Node, names: Sequence[str]) -> Finding
     elif type in SATURATES and (one_class := _of_one(node)):
         why = f"{operator}{at} goes over {one_class}, and is 1 whatever it is given"
         ways = ("Give softmax the dimension of the classes.", "For a single output use sigmoid.")
-    elif type in SATURATES and not _is_lost_in_float16(birth):
+    elif type in SATURATES and _is_far_out(node) and not _is_lost_in_float16(birth):
         why = f"{operator}{at} is saturated: every element lies so far out that its derivative is 0"
         ways = (
             "Make what it is given smaller, by normalization or smaller weights.",
@@ -155,6 +165,12 @@ def _zero(case: Case, birth: Birth, node: Node, names: Sequence[str]) -> Finding
     return Finding(kind, f"{gets}: {why}.", tuple(names), line, harm, each_of(names), ways, case.place(node))
 
 
+def _makes_zeros(case: Case, name: str) -> bool:
+    """Whether something is a weight that is all zeros, and so is its bias, if it has one."""
+    one, bias = case.parameters.get(name), case.parameters.get(re.sub("weight$", "bias", name))
+    return one is not None and one.dim() > 1 and is_zero(one) and (bias is None or is_zero(bias))
+
+
 def _zero_factor(case: Case, birth: Birth, node: Node, it: str) -> str:
     """That an operator multiplies by zeros, and which, or only that it sends zeros, to `it` at least."""
     if factors := _factors(case, node):
@@ -167,7 +183,7 @@ def _zero_factor(case: Case, birth: Birth, node: Node, it: str) -> str:
 
 def _factors(case: Case, node: Node) -> list[str]:
     """What an operator has kept that is all zeros, in words."""
-    saved = [one for one in saved_by(node) if one.tensor.is_floating_point() and one.name != "bias"]
+    saved = [one for one in saved_by(node) if one.tensor.is_floating_point() and one.name not in ("bias", "result")]
     return list(dict.fromkeys(_called(case, one) for one in saved if is_zero(one.tensor)))
 
 
@@ -178,6 +194,19 @@ def _called(case: Case, saved: Saved) -> str:
         return code(name)
     is_result = saved.of is not None and saved.of.node in case.graph.index
     return f"what {case.operator(saved.of.node)} returned" if is_result and saved.of is not None else "something"
+
+
+NEAR = 1e-6
+"""How far a probability is from 0 or 1 at most where softmax is saturated."""
+
+
+def _is_far_out(node: Node) -> bool:
+    """Whether an operator is saturated: a softmax sends zeros also where all that it is multiplied by is the same."""
+    if type_of(node) not in ("softmax", "log_softmax"):
+        return True
+    results = [one.tensor for one in saved_by(node) if one.name == "result"]
+    shares = [one.exp() if type_of(node) == "log_softmax" else one for one in results]
+    return all(bool(((one < NEAR) | (one > 1 - NEAR)).all()) for one in shares)
 
 
 def _of_one(node: Node) -> str:

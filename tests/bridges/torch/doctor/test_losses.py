@@ -57,3 +57,37 @@ def test_shapes_that_are_meant_are_healthy(name):
     with gradviz.torch.capture(model):
         loss = MEANT[name](model(X))
     assert "stretched" not in [one.kind for one in gradviz.diagnose(loss, model).findings]
+
+
+def test_logits_where_logarithms_are_wanted_are_a_remark():
+    model, (x, y) = nn.Linear(4, 3), (torch.ones(5, 4), torch.zeros(5, dtype=torch.long))
+    nn.init.ones_(model.weight)
+    (found,) = gradviz.diagnose(F.nll_loss(model(x), y), model).findings
+    assert (found.kind, found.harm) == ("twice", False)
+    assert "`nll_loss` takes logarithms of probabilities, and is given numbers above 0" in found.sentence
+    assert not gradviz.diagnose(F.nll_loss(model(x).log_softmax(1), y), model).findings
+
+
+@pytest.mark.parametrize("normalize", [F.log_softmax, lambda x, dim: F.softmax(x, dim).log()])
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_probabilities_along_the_batch_are_a_remark(normalize, dim):
+    model = nn.Linear(4, 3)
+    with gradviz.torch.capture(model):
+        h = normalize(model(torch.ones(5, 4)), dim)
+        loss = F.nll_loss(h, torch.zeros(5, dtype=torch.long))
+    findings = [one for one in gradviz.diagnose(loss, model).findings if one.kind == "twice"]
+    assert [(one.harm, "goes along dimension 0 of 5 × 3, and" in one.sentence) for one in findings] == (
+        [(False, True)] if dim == 0 else []
+    )
+
+
+@pytest.mark.parametrize("normalize", [F.softmax, F.log_softmax])
+def test_a_divergence_of_probabilities_without_their_logarithm_is_a_remark(normalize):
+    model = nn.Linear(4, 3)
+    with gradviz.torch.capture(model):
+        given = normalize(model(torch.ones(5, 4)), 1)
+        loss = F.kl_div(given, torch.tensor([[0.7, 0.2, 0.1]]).expand(5, 3))
+    findings = [one for one in gradviz.diagnose(loss, model).findings if one.kind == "twice"]
+    assert [(one.harm, one.line.text.partition("(")[0]) for one in findings] == (
+        [(False, "loss = F.kl_div")] if normalize is F.softmax else []
+    )

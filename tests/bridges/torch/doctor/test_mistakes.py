@@ -266,3 +266,65 @@ def test_a_parameter_of_another_model_has_the_name_that_the_capture_gives_it():
         loss = score.square().mean()
     found = gradviz.diagnose(loss, first).findings[0]
     assert (found.kind, found.names) == ("overwritten", ("second.weight",))
+
+
+def test_parameters_in_a_list_are_to_be_in_a_list_of_parameters():
+    class Listed(torch.nn.Linear):
+        def __init__(self):
+            super().__init__(3, 3)
+            self.scales = [torch.nn.Parameter(torch.ones(3))]
+            self.shifts = {"a": torch.ones(3, requires_grad=True)}
+
+        def forward(self, x):
+            return super().forward(x) * self.scales[0] + self.shifts["a"]
+
+    model = Listed()
+    found = {one.names[0]: one for one in gradviz.diagnose(model(torch.ones(2, 3)).sum(), model).findings}
+    assert "a list of parameters is not looked into" in found["scales[0]"].sentence
+    assert found["scales[0]"].ways_out[0] == "Write self.scales = nn.ParameterList(...)."
+    assert found["shifts[a]"].ways_out[0] == "Write self.shifts = nn.ParameterDict(...)."
+
+
+def test_gradients_that_are_off_before_a_capture_are_not_said_to_be_off_in_a_block_of_it():
+    model = torch.nn.Linear(3, 3)
+    torch.set_grad_enabled(False)
+    with gradviz.torch.capture(model):
+        loss = model(torch.ones(2, 3)).sum()
+    torch.set_grad_enabled(True)
+    (found,) = gradviz.diagnose(loss, model).findings
+    assert found.kind == "no_grad"
+    assert "while gradients are switched off, since before the capture, in test_mistakes.py:" in found.sentence
+    assert "set_grad_enabled(False)" in found.ways_out[0]
+
+
+def test_a_division_without_a_derivative_is_told_with_its_line():
+    model = torch.nn.Linear(3, 3)
+    with gradviz.torch.capture(model):
+        h = model(torch.ones(2, 3)) // 1
+    (found,) = gradviz.diagnose(h.sum(), model).findings
+    assert (found.kind, found.line.text) == ("no_derivative", "h = model(torch.ones(2, 3)) // 1")
+    assert found.ways_out == ("Use another one, or detach() what need not be trained.",)
+
+
+def test_no_relu_is_said_to_make_an_infinity_that_it_was_given():
+    model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
+    torch.nn.init.constant_(model[0].weight, 3e38)
+    found = gradviz.diagnose(model(torch.full((2, 3), 10.0)).square().mean(), model).findings[0]
+    assert found.kind == "nan"
+    assert "most likely `addmm` makes NaN or Inf: a product is beyond the largest number" in found.sentence
+
+
+def test_a_softmax_over_what_is_all_the_same_is_not_saturated():
+    model = torch.nn.MultiheadAttention(4, 1)
+    x = torch.ones(3, 1, 4)
+    found = gradviz.diagnose(model(x, x, x)[0].square().mean(), model)
+    assert found.is_healthy, str(found)
+    assert "saturated" not in str(found)
+
+
+def test_what_is_flat_is_why_a_gradient_is_zero_whatever_cuts_it_off_behind_that():
+    model = torch.nn.Linear(3, 3)
+    (found,) = gradviz.diagnose(torch.sigmoid(model(torch.ones(2, 3))).round().clamp(0.1, 0.9).sum(), model).findings
+    assert found.sentence == (
+        "`weight` and `bias` get a gradient of zeros: `round` is flat, its derivative is 0 everywhere."
+    )

@@ -1,0 +1,146 @@
+"""Parameters without a gradient in programs that are right: idle experts, models of another loss, copies."""
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+import gradviz
+
+
+class Experts(nn.Module):
+    """Of four experts those run to which a row goes."""
+
+    def __init__(self):
+        super().__init__()
+        self.gate = nn.Linear(4, 4)
+        self.experts = nn.ModuleList([nn.Linear(4, 4) for _ in range(4)])
+        self.head = nn.Linear(4, 3)
+
+    def forward(self, x):
+        weight, chosen = self.gate(x).softmax(-1).max(-1)
+        y = torch.zeros_like(x)
+        for number, expert in enumerate(self.experts):
+            rows = (chosen == number).nonzero().squeeze(-1)
+            if rows.numel():
+                y = y.index_add(0, rows, expert(x[rows]) * weight[rows, None])
+        return self.head(y)
+
+
+class Skipping(nn.Module):
+    """A layer is left out at random."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(4, 4) for _ in range(2)])
+
+    def forward(self, x):
+        for layer, chance in zip(self.layers, torch.tensor([0.9, 0.1]), strict=True):
+            if chance > 0.5:
+                x = layer(x)
+        return x
+
+
+@pytest.mark.parametrize("is_captured", [True, False])
+@pytest.mark.parametrize("is_after", [True, False])
+def test_experts_that_a_pass_does_not_choose_are_a_remark(is_captured, is_after):
+    model = Experts()
+    with gradviz.torch.capture(model) if is_captured else torch.enable_grad():
+        loss = model(torch.ones(2, 4)).square().mean()
+    if is_after:
+        loss.backward()
+    (found,) = gradviz.diagnose(loss, model).findings
+    assert (found.kind, found.harm) == ("unused", False)
+    assert {name.partition(".")[0] for name in found.names} == {"experts"}
+    assert "Others like them are used, and the pass chooses by numbers which, so this seems to be on purpose." in (
+        found.evidence
+    )
+
+
+def test_a_layer_that_is_left_out_by_a_number_is_a_remark():
+    model = Skipping()
+    with gradviz.torch.capture(model):
+        loss = model(torch.ones(2, 4)).sum()
+    (found,) = gradviz.diagnose(loss, model).findings
+    assert (found.kind, found.harm, found.names) == ("unused", False, ("layers.1.weight", "layers.1.bias"))
+
+
+@pytest.mark.parametrize("is_captured", [True, False])
+def test_what_an_optimizer_has_moved_before_is_a_remark(is_captured):
+    layers = nn.ModuleList([nn.Linear(4, 4) for _ in range(2)])
+    optimizer = torch.optim.Adam(layers.parameters())
+    for number in range(2):
+        with gradviz.torch.capture(layers) if is_captured else torch.enable_grad():
+            loss = layers[number](torch.ones(2, 4)).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    (found,) = gradviz.diagnose(loss, layers).findings
+    assert (found.kind, found.harm, found.names) == ("unused", False, ("0.weight", "0.bias"))
+    assert "An optimizer has moved them in an earlier step, so this seems to be on purpose." in found.evidence
+
+
+def losses_of_several():
+    """A critic whose target is an average of it, and an actor, in one capture."""
+    actor, critic = nn.Linear(4, 4), nn.Linear(4, 1)
+    target = copy.deepcopy(critic)
+    with torch.no_grad():
+        value = target(actor(torch.ones(2, 4)))
+    F.mse_loss(critic(torch.ones(2, 4)), value).backward()
+    return -critic(actor(torch.ones(2, 4))).mean(), (actor, critic, target)
+
+
+@pytest.mark.parametrize("is_given", [True, False])
+def test_a_copy_that_another_loss_reads_is_a_remark(is_given):
+    with gradviz.torch.capture():
+        loss, models = losses_of_several()
+        found = gradviz.diagnose(loss, models if is_given else None)
+    assert found.is_healthy, str(found)
+    assert [one.names for one in found.findings if one.kind == "unused"] == [("target.weight", "target.bias")]
+
+
+def test_a_model_that_was_given_and_whose_result_is_not_used_is_harm():
+    encoder, decoder = nn.Linear(4, 4), nn.Linear(4, 3)
+    with gradviz.torch.capture():
+        x = torch.ones(2, 4)
+        encoder(x)
+        loss = decoder(x).sum()
+    assert not gradviz.diagnose(loss, [encoder, decoder]).is_healthy
+    assert gradviz.diagnose(loss).is_healthy
+
+
+def penalized():
+    """The gradient penalty of a critic, for data that another model makes without gradients."""
+    maker, critic = nn.Linear(4, 4), nn.Linear(4, 1)
+    with torch.no_grad():
+        fake = maker(torch.ones(3, 4))
+    mix = (fake / 2 + 1).requires_grad_()
+    out = critic(mix).tanh()
+    (gradient,) = torch.autograd.grad(out.sum(), mix, create_graph=True)
+    loss = critic(fake).mean() - critic(torch.ones(3, 4)).mean() + (gradient.norm(dim=1) - 1).square().mean()
+    return loss, (maker, critic)
+
+
+def test_a_model_that_makes_data_for_a_critic_with_a_penalty_is_a_remark():
+    with gradviz.torch.capture():
+        loss, _models = penalized()
+    found = gradviz.diagnose(loss)
+    assert found.is_healthy, str(found)
+    assert {"maker.weight", "maker.bias"} in [{*one.names} for one in found.findings]
+
+
+def test_a_copy_of_a_model_does_not_read_it():
+    model = nn.Linear(4, 1)
+    with gradviz.torch.capture(model):
+        fast = copy.deepcopy(model)
+        loss = fast(torch.ones(2, 4)).square().mean()
+    assert gradviz.diagnose(loss).is_healthy
+
+
+def test_gradients_that_a_scaler_has_made_larger_are_not_huge_whichever_loss_is_asked_about():
+    model, scaler = nn.Linear(4, 1), torch.amp.GradScaler("cpu", init_scale=2.0**20)
+    loss = (model(torch.ones(2, 4)) - 3).square().mean()
+    scaler.scale(loss).backward()
+    assert not gradviz.diagnose(loss, model).findings
