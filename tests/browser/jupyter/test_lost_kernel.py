@@ -7,7 +7,7 @@ from playwright.sync_api import WebSocketRoute, expect
 
 from tests.browser.hosts import SHOWN, TWO_FRAMES, JupyterHost, recorded, with_kernels
 from tests.browser.lab_page import START, LabPage
-from tests.browser.programs import skip_connection
+from tests.browser.programs import record, skip_connection
 from tests.browser.view import View
 
 PATIENCE = 21_000
@@ -15,6 +15,13 @@ PATIENCE = 21_000
 
 NOTE_REST = "() => addEventListener('gradviz-rested', () => document.body.classList.add('rested'), { once: true })"
 """Lets the page note that a widget has stood at a position for a while."""
+
+AT_ONCE = """AbortSignal.timeout = () => {
+  const controller = new AbortController();
+  queueMicrotask(() => controller.abort());
+  return controller.signal;
+}"""
+"""The time that the page gives to anything is up at once, as on a machine that is busy elsewhere."""
 
 SHOW = """
 import gradviz
@@ -112,6 +119,19 @@ def test_keys_pressed_before_a_cell_runs_count_before_it(host: JupyterHost) -> N
     host.expect_in_python("seen == 3")
     host.expect_python_at(len(recorded(skip_connection)))
     expect(view.narration).to_contain_text("the end")
+
+
+def test_a_widget_that_comes_late_has_missed_nothing_and_hears_its_kernel(opened: LabPage) -> None:
+    opened.page.add_init_script(AT_ONCE)
+    opened.open_cells(f"{SHOW.rstrip().removesuffix('session')}display(session)\nsession.run_to('Accumulated');")
+    opened.run_cells(1)
+    view = View(opened.page, opened.output(1).locator(SHOWN))
+    session = record(skip_connection)
+    session.run_to("Accumulated")
+    view.expect_at(session.position)
+    opened.execute("session.finish()")
+    view.expect_at(len(session))
+    expect(view.open_tab("Why")).to_contain_text("x@0 has a gradient")
 
 
 class LossyLine:
