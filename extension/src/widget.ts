@@ -127,7 +127,15 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     else {
       const root = element("div");
       el.replaceChildren(notice, differs, root);
-      const host = { onPosition: go, onMarks: (marks: Marks) => report("marks", marks), onGoOn: () => tell({ type: "go_on" }), ask: line.ask, hasWhole: model.isAlone !== true };
+      const host = {
+        onPosition: go,
+        onMarks: (marks: Marks) => report("marks", marks),
+        onGoOn: () => tell({ type: "go_on" }),
+        ask: line.ask,
+        get hasWhole() {
+          return model.isAlone !== true && !isLost;
+        },
+      };
       view = createDebugger(root, trace, model.get("position"), host);
     }
     showMarks();

@@ -7,7 +7,7 @@ from playwright.sync_api import WebSocketRoute, expect
 
 from tests.browser.hosts import SHOWN, TWO_FRAMES, JupyterHost, recorded, with_kernels
 from tests.browser.lab_page import START, LabPage
-from tests.browser.programs import record, skip_connection
+from tests.browser.programs import long_chain, record, skip_connection
 from tests.browser.view import View
 
 PATIENCE = 21_000
@@ -56,6 +56,20 @@ def test_a_widget_whose_kernel_ended_says_so_steps_on_and_keeps_what_was_answere
     again.press("ArrowRight")
     again.expect_at(1)
     expect(host.lost()).to_have_count(0)
+
+
+@pytest.mark.slow
+@with_kernels
+def test_of_a_recording_whose_kernel_ended_the_widget_steps_through_the_part_that_it_has(host: JupyterHost) -> None:
+    view = host.show(long_chain)
+    host.end_kernel("crash")
+    expect(host.lost()).to_be_visible(timeout=START)
+    view.press("End")
+    view.expect_at(600)
+    expect(view.narration).to_contain_text("Only events 1 to 600 of 56003 are here.")
+    view.press("Shift+F10")
+    view.expect_at(599)
+    host.wait_for_kernel()
 
 
 @with_kernels
