@@ -45,6 +45,39 @@ export interface Model {
   isAlone?: boolean;
 }
 
+/** What anywidget has of ipywidgets' model, whose own way to hear a kernel it overrides. */
+interface HearingModel {
+  comm?: { on_msg?(hear: (message: unknown) => void): void };
+  _handle_comm_msg?(message: unknown): unknown;
+}
+
+/**
+ * Hears the kernel whenever this module came. Where that took two seconds, anywidget drops all that a kernel says from
+ * then on; what was missed by now, or comes older than what there is, is asked for.
+ */
+function initialize({ model }: { model: Model }): void {
+  let newest = model.get("revision") ?? 0;
+  function resend(): void {
+    try {
+      model.send({ type: "resend", revision: newest });
+    } catch {
+      // There is no kernel any more: the views say so.
+    }
+  }
+  model.on("change:page", (whole) => {
+    const hearing = whole as HearingModel;
+    const { _handle_comm_msg: hear } = Object.getPrototypeOf(Object.getPrototypeOf(hearing)) as HearingModel;
+    if (hear) hearing.comm?.on_msg?.((message) => hear.call(hearing, message));
+  });
+  model.on("change:revision", () => {
+    const revision = model.get("revision") ?? 0;
+    if (revision < newest) resend();
+    newest = Math.max(newest, revision);
+  });
+  model.set("page", Math.random().toString(36).slice(2));
+  resend();
+}
+
 function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   let isLost = false;
   /** An empty line of text until the kernel is lost. */
@@ -56,11 +89,9 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     model.send(message);
   });
   const differs = element("div", { class: "gv-lost", role: "status" }, model.isAlone ? "" : mismatch("widget", model.get("protocol")));
-  const page = model.get("page") ?? Math.random().toString(36).slice(2);
-  model.set("page", page);
+  const page = model.get("page") ?? "";
   let view: DebuggerView | null = null;
   let rest = 0;
-  let newest = model.get("revision") ?? 0;
 
   function restAt(position: number): void {
     clearTimeout(rest);
@@ -96,7 +127,15 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     else {
       const root = element("div");
       el.replaceChildren(notice, differs, root);
-      const host = { onPosition: go, onMarks: (marks: Marks) => report("marks", marks), onGoOn: () => tell({ type: "go_on" }), ask: line.ask, hasWhole: model.isAlone !== true };
+      const host = {
+        onPosition: go,
+        onMarks: (marks: Marks) => report("marks", marks),
+        onGoOn: () => tell({ type: "go_on" }),
+        ask: line.ask,
+        get hasWhole() {
+          return model.isAlone !== true && !isLost;
+        },
+      };
       view = createDebugger(root, trace, model.get("position"), host);
     }
     showMarks();
@@ -176,11 +215,6 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
       ahead = null;
       model.set("position", position);
     },
-    "change:revision": () => {
-      const revision = model.get("revision") ?? 0;
-      if (revision < newest) tell({ type: "resend" });
-      newest = Math.max(newest, revision);
-    },
     "change:marks": showMarks,
     "change:waits": showWait,
     "msg:custom": (message?: unknown) => {
@@ -200,4 +234,4 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   };
 }
 
-export default { render };
+export default { initialize, render };

@@ -49,7 +49,10 @@ class GoOn(msgspec.Struct, frozen=True, tag_field="type", tag="go_on"):
 
 
 class Resend(msgspec.Struct, frozen=True, tag_field="type", tag="resend"):
-    """What a view says: it was given state older than what it had; it wants the state of now."""
+    """What a page says: this is all that it has heard, when it begins to listen or is given older state."""
+
+    revision: int | msgspec.UnsetType = msgspec.UNSET
+    """Of what it has; where nothing has changed since, nothing is sent."""
 
 
 class DebuggerWidget(anywidget.AnyWidget):
@@ -149,7 +152,7 @@ class DebuggerWidget(anywidget.AnyWidget):
                 self.heard = {**self.heard, message.by: message.turn}
             case GoOn() if session is not None:
                 session.wait.end()
-            case Resend():
+            case Resend() if message.revision != self.revision:
                 self.send_state()
 
     @traitlets.validate("position")

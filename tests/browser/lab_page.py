@@ -32,7 +32,7 @@ session.restart();
 TWICE_SHOWN = TWICE + "session"
 
 SLOW = "[anywidget] Failed to initialize model."
-"""What anywidget reports where a widget takes two seconds to open. It goes on, and tests see that it opens."""
+"""What anywidget reports where a widget takes two seconds to open; the widget goes on without it, which a test sees."""
 
 
 class LabPage:

@@ -213,7 +213,8 @@ def _together(views: Sequence[CheckView]) -> CheckView:
     if not views:
         none = ["Nothing that the program reads has a gradient."]
         return CheckView("The gradient of all leaves", "not checkable", [], SEED, none)
-    subject = _of_leaves(sum(view.verdict != "not checkable" for view in views), len(views))
+    verdict = _overall(views)
+    subject = _of_leaves(sum(view.verdict == verdict for view in views), len(views))
     checks = [check for view in views for check in view.checks]
     subjects: dict[str, list[str]] = {}
     for view in views:
@@ -222,14 +223,14 @@ def _together(views: Sequence[CheckView]) -> CheckView:
     notes = [
         note if of == [view.subject for view in views] else f"{listed(of)}: {note}" for note, of in subjects.items()
     ]
-    return CheckView(subject, _overall(views), checks, SEED, notes)
+    return CheckView(subject, verdict, checks, SEED, notes)
 
 
-def _of_leaves(checked: int, count: int) -> str:
-    """What is checked, where so many leaves of all could be."""
+def _of_leaves(some: int, count: int) -> str:
+    """Of which leaves a verdict is, which is that of so many of all."""
     if count == 1:
         return "The gradient of the only leaf"
-    which = f"{checked} of {count}" if 0 < checked < count else "both" if count == 2 else f"all {count}"
+    which = f"{some} of {count}" if some < count else "both" if count == 2 else f"all {count}"
     return f"The gradient of {which} leaves"
 
 

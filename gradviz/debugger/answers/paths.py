@@ -196,6 +196,8 @@ def answer(here: NetView, y: str | None, x: str, k: int, pace: Pace) -> PathsVie
     has_values = not view.recorded.is_saved and all(array is not None for array in start_gradients.values())
     flowing = Paths(view, list(starts), blob, pace)
     (greatest, is_proven), whole, reason = _followed(view, flowing, start_gradients if has_values else None, k)
+    count = len(view.net.forward)
+    pace.end(None, count, count)
     gradient = gradient_of(view, blob)
     is_whole = starts.keys() == seeds(view).keys() and view.is_final(blob)
     arrived = _array(view, blob, gradient.parts) if gradient is not None and is_whole else None

@@ -7,7 +7,7 @@ from playwright.sync_api import WebSocketRoute, expect
 
 from tests.browser.hosts import SHOWN, TWO_FRAMES, JupyterHost, recorded, with_kernels
 from tests.browser.lab_page import START, LabPage
-from tests.browser.programs import skip_connection
+from tests.browser.programs import long_chain, record, skip_connection
 from tests.browser.view import View
 
 PATIENCE = 21_000
@@ -15,6 +15,13 @@ PATIENCE = 21_000
 
 NOTE_REST = "() => addEventListener('gradviz-rested', () => document.body.classList.add('rested'), { once: true })"
 """Lets the page note that a widget has stood at a position for a while."""
+
+AT_ONCE = """AbortSignal.timeout = () => {
+  const controller = new AbortController();
+  queueMicrotask(() => controller.abort());
+  return controller.signal;
+}"""
+"""The time that the page gives to anything is up at once, as on a machine that is busy elsewhere."""
 
 SHOW = """
 import gradviz
@@ -49,6 +56,20 @@ def test_a_widget_whose_kernel_ended_says_so_steps_on_and_keeps_what_was_answere
     again.press("ArrowRight")
     again.expect_at(1)
     expect(host.lost()).to_have_count(0)
+
+
+@pytest.mark.slow
+@with_kernels
+def test_of_a_recording_whose_kernel_ended_the_widget_steps_through_the_part_that_it_has(host: JupyterHost) -> None:
+    view = host.show(long_chain)
+    host.end_kernel("crash")
+    expect(host.lost()).to_be_visible(timeout=START)
+    view.press("End")
+    view.expect_at(600)
+    expect(view.narration).to_contain_text("Only events 1 to 600 of 56003 are here.")
+    view.press("Shift+F10")
+    view.expect_at(599)
+    host.wait_for_kernel()
 
 
 @with_kernels
@@ -112,6 +133,19 @@ def test_keys_pressed_before_a_cell_runs_count_before_it(host: JupyterHost) -> N
     host.expect_in_python("seen == 3")
     host.expect_python_at(len(recorded(skip_connection)))
     expect(view.narration).to_contain_text("the end")
+
+
+def test_a_widget_that_comes_late_has_missed_nothing_and_hears_its_kernel(opened: LabPage) -> None:
+    opened.page.add_init_script(AT_ONCE)
+    opened.open_cells(f"{SHOW.rstrip().removesuffix('session')}display(session)\nsession.run_to('Accumulated');")
+    opened.run_cells(1)
+    view = View(opened.page, opened.output(1).locator(SHOWN))
+    session = record(skip_connection)
+    session.run_to("Accumulated")
+    view.expect_at(session.position)
+    opened.execute("session.finish()")
+    view.expect_at(len(session))
+    expect(view.open_tab("Why")).to_contain_text("x@0 has a gradient")
 
 
 class LossyLine:

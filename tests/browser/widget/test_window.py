@@ -109,6 +109,35 @@ def test_a_click_into_the_overview_shows_what_is_there(host: Host) -> None:
     assert window[1] < last[1] < window[1] + window[3]
 
 
+@on_a_page
+@pytest.mark.parametrize("width", [850, 1280])
+def test_a_drawing_of_which_nothing_is_open_is_in_view_with_all_that_the_net_is_given(host: Host, width: int) -> None:
+    host.set_width(width)
+    view = host.show(gated)
+    left, _, wide, _ = box(view.graph.locator(".gv-window"))
+    leaves = view.graph.locator(".gv-leaf > rect").all()
+    assert len(leaves) > 3
+    for x, _, across, _ in map(box, leaves):
+        assert left - 2 <= x < x + across < left + wide
+
+
+HIDDEN = """root => {
+  root.style.display = "none";
+  root.querySelector(".gv-window").dispatchEvent(new Event("scroll"));
+  root.style.display = "";
+}"""
+"""Takes the widget out of the page for less than a frame, as JupyterLab does when its colours change."""
+
+
+def test_the_overview_frames_what_is_in_view_after_the_widget_was_out_of_sight(host: Host) -> None:
+    view = host.show(skip_connection)
+    (before,) = view.boxes(".gv-overview .gv-seen")
+    ask(view.root, HIDDEN)
+    (after,) = view.boxes(".gv-overview .gv-seen")
+    assert after[2:] == before[2:]
+    assert before[3] > 20
+
+
 def test_the_window_moves_smoothly_where_motion_is_welcome(host: Host) -> None:
     host.page.emulate_media(reduced_motion="no-preference")
     view = host.show(deep)

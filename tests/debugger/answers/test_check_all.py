@@ -183,6 +183,16 @@ def test_what_was_not_computed_is_told_beside_what_was(own_types):
     assert view.notes[0].startswith("The gradient of x@0: There is no value of x_grad@0: it stopped before")
 
 
+def test_a_kink_is_said_of_those_leaves_that_lie_on_one():
+    net = Net("half on a kink")
+    net.Relu("x", "a")
+    net.Tanh("y", "b")
+    net.Sum(["a", "b"], "s")
+    view = recorded(net, ["s"], x=[0.0, 1.0], y=[0.5, 1.0]).check("all")
+    assert [one.verdict for one in view.checks] == ["kink", "agrees"]
+    assert str(view).startswith("The gradient of 1 of 2 leaves lies on a kink")
+
+
 def test_where_nothing_has_a_gradient_that_is_said():
     net = Net("without")
     net.StopGradient("x", "stopped")

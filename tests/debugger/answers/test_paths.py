@@ -6,6 +6,8 @@ from msgspec.structs import replace
 
 from gradviz import Net, Workspace, debug, load
 from gradviz.debugger import CursorError
+from gradviz.debugger.answers.paths import answer
+from gradviz.debugger.journal import Pace
 from tests.debugger.answers.nets import diamond, ladder, random_sessions, recorded
 from tests.debugger.conftest import fed_workspace, skip_net
 from tests.debugger.loops import fed, gated, recurrent
@@ -89,6 +91,15 @@ def test_the_greatest_paths_are_proven_where_jacobians_are_small():
     assert view.is_proven
     assert all("u" not in blob for blob in view.paths[0].blobs)
     assert view.paths[0].norm == pytest.approx(1.0)
+
+
+def test_who_hears_of_progress_hears_that_all_operators_were_looked_through():
+    heard = []
+    pace = Pace(heard.append, "answer")
+    pace.due = 0
+    session = recorded(ladder(4), ["b3"], x=[0.5])
+    answer(session._here, None, "x", 5, pace)
+    assert heard[-1].operators == heard[-1].of == 12
 
 
 def test_it_says_where_the_greatest_paths_are_not_proven():

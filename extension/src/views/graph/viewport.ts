@@ -5,7 +5,7 @@
 import { element } from "../elements/dom";
 import { createCulling } from "./culling";
 import type { Span } from "./drawing/levels";
-import type { Drawing } from "./drawing/svg";
+import { offset, type Drawing } from "./drawing/svg";
 import { createOverview, WIDTH } from "./overview";
 
 const LARGEST = 4;
@@ -86,7 +86,7 @@ export function createViewport(drawing: Pictured) {
   }
 
   function frame(): void {
-    if (scale > 0) overview.frame({ x: (pane.scrollLeft - pane.clientWidth) / scale, y: upper + edge(), width: room() / scale, height: pane.clientHeight / scale });
+    if (scale > 0 && pane.clientHeight > 0) overview.frame({ x: (pane.scrollLeft - pane.clientWidth) / scale, y: upper + edge(), width: room() / scale, height: pane.clientHeight / scale });
   }
 
   function wholeScale(): number {
@@ -252,7 +252,7 @@ export function createViewport(drawing: Pictured) {
 
 /** Where the headings of the lanes stand, in units of the drawing, from its left edge. */
 function middlesOfLanes(svg: SVGSVGElement): number[] {
-  return [...svg.querySelectorAll(".lane text")].map((text) => Number(text.getAttribute("x")) - svg.viewBox.baseVal.x);
+  return [...svg.querySelectorAll(".lane")].map((lane) => Number(lane.querySelector("text")?.getAttribute("x")) + offset(lane)[0] - svg.viewBox.baseVal.x);
 }
 
 /** Where a window of a length, which begins at `at`, has to begin to show all, or what stands first and as much as can be beside it. */

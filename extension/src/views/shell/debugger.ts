@@ -30,8 +30,8 @@ export interface Host {
   onGoOn?(): void;
   /** Answers questions about the recording; without it there is nobody to ask. */
   ask?: Ask;
-  /** Whether it has the whole recording where a part of it is shown: it moves as verbs say, and brings other parts. */
-  hasWhole?: boolean;
+  /** Whether it has the whole recording now, where a part of it is shown: it moves as verbs say, and brings other parts. */
+  readonly hasWhole?: boolean;
 }
 
 export type DebuggerView = ReturnType<typeof createDebugger>;
@@ -55,6 +55,8 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
   let waits = false;
   /** Of the move that led here, if it was made elsewhere: it can be another part that is shown then. */
   let outcome = "";
+  /** Whether there is, or was, a kernel to have something done. */
+  const isOfKernel = host.hasWhole === true && host.ask !== undefined;
 
   function move(to: number, isOwn: boolean): void {
     const isHere = to >= beginOf(trace) && to <= endOf(trace);
@@ -62,8 +64,11 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
     const next = inside(trace, to);
     if (next === at) {
       if (isOwn) panes.select(null);
-      return;
-    }
+    } else show(next, isOwn);
+    if (isOwn && next !== clamp(trace, to)) panes.narration.say(`Only events ${beginOf(trace) + 1} to ${endOf(trace)} of ${lengthOf(trace)} are here.`);
+  }
+
+  function show(next: number, isOwn: boolean): void {
     at = next;
     outcome = "";
     lesson.moved(trace, at);
@@ -90,7 +95,7 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
   }
 
   /** Whether the pass stands still at the end, and somebody can let it go on; and whether that is here. */
-  const isLive = (): boolean => trace.upcoming !== null && host.hasWhole === true && host.ask !== undefined;
+  const isLive = (): boolean => trace.upcoming !== null && isOfKernel;
   const isNow = (): boolean => isLive() && at === lengthOf(trace);
   let isRunning = false;
 
@@ -161,7 +166,7 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
       return null;
     },
     focus: () => void (panes.graph.toggleFocus(panes.line()) || panes.narration.say(NO_OPERATOR)),
-    perform: host.ask && host.hasWhole ? perform.bind(null, host.ask) : null,
+    perform: host.ask && isOfKernel ? perform.bind(null, host.ask) : null,
     select: (line) => panes.select(line),
     code: (line) => panes.code(line),
     /** Runs to the next breakpoint, or back to the last one, as if the person had asked for it here. */
