@@ -406,7 +406,7 @@ def _is_applying(frame: FrameType) -> bool:
 
 def is_viewed(name: str, args: Sequence[Any]) -> bool:
     """Whether a call is the one that PyTorch makes of what a Function returns as it was given."""
-    return name == "view_as" and args[0] is args[1]
+    return name == "view_as" and len(args) == 2 and args[0] is args[1]
 
 
 def _cut_checkpoint(frame: FrameType | None) -> FrameType | None:
