@@ -17,6 +17,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Sequence
 from functools import cached_property, partial
+from math import hypot
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -37,6 +38,9 @@ COMPLEX_STEP = 1e-30
 
 ROUNDINGS = 1_000
 """Roundings of the largest number in a derivative that may add up in it."""
+
+AMPLIFIED = 1e6
+"""Roundings of the outputs at most that rounding on the way to them makes; more is a jump."""
 
 CANCELLED = 100
 """The same, of the largest number that a gradient was computed from."""
@@ -99,11 +103,33 @@ class Differences:
     @property
     def floor(self) -> float:
         """What rounding alone may make of a derivative that is zero."""
+        return ROUNDINGS * self._precision * self._size / max(1.0, float(np.abs(self._x).max(initial=0.0)))
+
+    @property
+    def _size(self) -> float:
+        """The largest number that is added up in a derivative, or 1 of what is smaller, times its weight."""
         sizes = [
             float((np.abs(weight) * np.maximum(np.abs(out), 1)).max(initial=0.0))
             for weight, out in zip(self._weights, self._centre, strict=True)
         ]
-        return ROUNDINGS * self._precision * max(sizes, default=0.0) / max(1.0, float(np.abs(self._x).max(initial=0.0)))
+        return max(sizes, default=0.0)
+
+    @cached_property
+    def _rounding(self) -> float:
+        """What rounding on the way to the outputs makes of them: second differences at steps too small for more.
+
+        Where there is a jump, they are far larger, and say nothing of it.
+        """
+        scale = self._precision ** (2 / 3) * np.maximum(1.0, np.abs(self._x))
+        largest = 0.0
+        for steps in np.random.default_rng(SEED).uniform(-2, 2, (2, *self._x.shape)) * scale:
+            above, below = (self._function(self._x + sign * steps) for sign in (1, -1))
+            if self._is_alike(above) and self._is_alike(below):
+                outputs = zip(self._weights, above, self._centre, below, strict=True)
+                with np.errstate(all="ignore"):
+                    apart = hypot(*(float(np.linalg.norm(w * (up - 2 * at + down))) for w, up, at, down in outputs))
+                largest = max(largest, apart) if np.isfinite(apart) else float("inf")
+        return largest if largest <= AMPLIFIED * self._precision * self._size else 0.0
 
     def __call__(self, place: int) -> Measured | Exception:
         """What is measured at element number `place`; or why nothing can be."""
@@ -140,7 +166,7 @@ class Differences:
                 backward += float((weight * (centre - down)).sum()) / step
                 scale = np.abs(weight) * np.maximum(np.maximum(np.abs(up), np.abs(down)), size)
                 noise += self._precision * float(np.linalg.norm(scale)) / step
-            gap = abs(forward - backward)
+            gap, noise = abs(forward - backward), max(noise, self._rounding / step)
         value = (forward + backward) / 2
         # On one side of it the function may not be defined.
         return gap if np.isfinite(value) else float("inf"), Derivative(value, noise, step, False)

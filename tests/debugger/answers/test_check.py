@@ -380,3 +380,17 @@ def test_a_gradient_of_which_more_comes_is_not_held_against_differences() -> Non
             verdicts.add(session.check("a").verdict)
     assert verdicts == {"not checkable", "agrees"}
     assert "so far" not in str(session.ledger("a"))
+
+
+@pytest.mark.parametrize("large", [1.0, 1e2, 1e3, 1e5])
+def test_what_rounding_on_the_way_leaves_of_a_gradient_of_zero_is_no_gradient(large):
+    net = Net("(x + large) - large - x")
+    net.Add(["x", "large"], "y")
+    net.Sub(["y", "large"], "z")
+    net.Sub(["z", "x"], "loss")
+    ws = Workspace()
+    ws.feed("x", np.linspace(0.1, 1, 7))
+    ws.feed("large", np.full(7, large))
+    view = debug(net, ["loss"], workspace=ws).check("x")
+    assert view.verdict == "agrees", view
+    assert view.checks[0].kinks == 0
