@@ -57,9 +57,9 @@ interface HearingModel {
  */
 function initialize({ model }: { model: Model }): void {
   let newest = model.get("revision") ?? 0;
-  function resend(): void {
+  function resend(of: { revision?: number }): void {
     try {
-      model.send({ type: "resend", revision: newest });
+      model.send({ type: "resend", ...of });
     } catch {
       // There is no kernel any more: the views say so.
     }
@@ -71,11 +71,12 @@ function initialize({ model }: { model: Model }): void {
   });
   model.on("change:revision", () => {
     const revision = model.get("revision") ?? 0;
-    if (revision < newest) resend();
+    // Of what else was lost the newest revision says nothing.
+    if (revision < newest) resend({});
     newest = Math.max(newest, revision);
   });
   model.set("page", Math.random().toString(36).slice(2));
-  resend();
+  resend({ revision: newest });
 }
 
 function render({ model, el }: { model: Model; el: HTMLElement }): () => void {

@@ -52,7 +52,7 @@ class Resend(msgspec.Struct, frozen=True, tag_field="type", tag="resend"):
     """What a page says: this is all that it has heard, when it begins to listen or is given older state."""
 
     revision: int | msgspec.UnsetType = msgspec.UNSET
-    """Of what it has; where nothing has changed since, nothing is sent."""
+    """Of all that it has, when it begins to listen: where nothing has changed since, nothing is sent."""
 
 
 class DebuggerWidget(anywidget.AnyWidget):

@@ -115,7 +115,7 @@ class Differences:
         return max(sizes, default=0.0)
 
     @cached_property
-    def _rounding(self) -> float:
+    def _noise(self) -> float:
         """What rounding on the way to the outputs makes of them: second differences at steps too small for more.
 
         Where there is a jump, they are far larger, and say nothing of it.
@@ -166,7 +166,7 @@ class Differences:
                 backward += float((weight * (centre - down)).sum()) / step
                 scale = np.abs(weight) * np.maximum(np.maximum(np.abs(up), np.abs(down)), size)
                 noise += self._precision * float(np.linalg.norm(scale)) / step
-            gap, noise = abs(forward - backward), max(noise, self._rounding / step)
+            gap, noise = abs(forward - backward), max(noise, self._noise / step)
         value = (forward + backward) / 2
         # On one side of it the function may not be defined.
         return gap if np.isfinite(value) else float("inf"), Derivative(value, noise, step, False)

@@ -150,9 +150,11 @@ def says_of(case: Case, cause: Cause, cut: Cut) -> str:
     if is_rebuilt(case, cut):
         return f"was rebuilt from its old value{at}, outside of autograd, and is a plain tensor now"
     switch = case.line(cut.step.switched)
-    is_set = switch is not None and "set_grad_enabled" in switch.text
-    how = "while torch.set_grad_enabled(False) holds" if is_set else "under torch.no_grad()"
-    how = how if switch is not None else "while gradients are switched off, since before the capture,"
+    if switch is None:
+        how = "while gradients are switched off, since before the capture,"
+    else:
+        is_set = "set_grad_enabled" in switch.text
+        how = "while torch.set_grad_enabled(False) holds" if is_set else "under torch.no_grad()"
     return cause.says.format(call=called_by(cut.step), at=at, functions=functions or "an operator on the way", how=how)
 
 
