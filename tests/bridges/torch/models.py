@@ -124,6 +124,18 @@ class Bag(nn.Module):
         return self.fc(self.table(indices).mean(1) * self.table(indices.flip(1)).sum(1))
 
 
+class Through(torch.autograd.Function):
+    """No operator of PyTorch is called in it."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient
+
+
 class PolarFunction(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, y):

@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn import functional as F
 
 import gradviz
-from tests.bridges.torch.models import ResNet18, mlp
+from tests.bridges.torch.models import ResNet18, Through, mlp
 
 
 class Net(nn.Module):
@@ -201,18 +201,6 @@ class Cube(torch.autograd.Function):
     @staticmethod
     def backward(ctx, gradient):
         return torch.autograd.grad(ctx.result, ctx.own)[0] * gradient
-
-
-class Through(torch.autograd.Function):
-    """No operator of PyTorch is called in it."""
-
-    @staticmethod
-    def forward(ctx, x):
-        return x
-
-    @staticmethod
-    def backward(ctx, gradient):
-        return gradient
 
 
 through = Through.apply

@@ -33,13 +33,13 @@ def plain_tensors(case: Case) -> Iterator[Finding]:
             if base is not tensor and not _precedes_forward(case, tensor):
                 continue
             full = dotted(path, name)
-            attribute, is_inside, _ = name.partition("[")
+            attribute, in_holder, _ = name.partition("[")
             way_out = f"Wrap it last: self.{attribute} = nn.Parameter(tensor)."
-            if is_inside:
+            if in_holder:
                 holder = getattr(module, attribute, None)
                 better = "nn.ParameterDict" if isinstance(holder, dict) else "nn.ParameterList"
                 way_out = f"Write self.{attribute} = {better}(...)."
-            if is_inside and isinstance(tensor, torch.nn.Parameter):
+            if in_holder and isinstance(tensor, torch.nn.Parameter):
                 sentence = (
                     f"{code(full)} is no parameter of the model: a {type(holder).__name__} of parameters is not looked "
                     "into, so no optimizer changes it."
