@@ -42,8 +42,8 @@ on_a_page = pytest.mark.parametrize("host_of_run", ["page"], indirect=True)
 with_kernels = pytest.mark.parametrize("host_of_run", ["jupyterlab", SLOW_NOTEBOOK], indirect=True)
 """For tests that talk to the kernel too."""
 
-everywhere = pytest.mark.parametrize("host_of_run", ["jupyterlab", "notebook", "page"], indirect=True)
-"""What must hold in each host in every run. Without any of these, a test runs on a page, and in the slow set in
+everywhere = pytest.mark.parametrize("host_of_run", ["jupyterlab", SLOW_NOTEBOOK, "page"], indirect=True)
+"""What must hold in JupyterLab in every run too. Without any of these, a test runs on a page, and in the slow set in
 JupyterLab and Notebook 7 too."""
 
 TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"

@@ -28,9 +28,8 @@ from gradviz.program.events import Completed, Failed, Ran
 from gradviz.program.operator import parts_of
 from gradviz.runtime.devices import moved
 from tests.debugger.answers.nets import random_sessions, workspace_of
-from tests.fresh_seed import fresh_seed
+from tests.random_cases import counts, fresh_seed
 
-CASES = 60
 PLACES = (None, None, Device(), Device("cuda", 0), Device("cuda", 1))
 
 
@@ -262,12 +261,13 @@ def test_skipped_operators_stay_skipped(cupy: Any) -> None:
     assert set(found) == {"y", "h"}
 
 
-def test_random_nets_on_random_devices_give_the_gradients_of_the_host(cupy: Any) -> None:
+@counts(60)
+def test_random_nets_on_random_devices_give_the_gradients_of_the_host(cupy: Any, count: int) -> None:
     if cupy.cuda.runtime.getDeviceCount() < 2:
         pytest.skip("there is one GPU only")
     compared = 0
     rng = random.Random(fresh_seed())
-    for case, wanted in random_sessions(CASES, rng.randrange(2**32)):
+    for case, wanted in random_sessions(count, rng.randrange(2**32)):
         if isinstance(wanted.events[-1], Failed) or wanted._recording.obstacle is not None:
             continue
         net = Net("placed", [replace(op, device=rng.choice(PLACES)) for op in case.net.ops])
@@ -279,7 +279,7 @@ def test_random_nets_on_random_devices_give_the_gradients_of_the_host(cupy: Any)
             np.testing.assert_allclose(moved(found[name], CPU), value, rtol=1e-9, atol=1e-12, err_msg=name)
         explicit = [one for one in session.copies().copies if one.seconds is not None]
         compared += len(explicit)
-    assert compared > CASES
+    assert compared > count
 
 
 def test_a_live_step_on_another_device_joins_copies_of_what_it_reads(cupy: Any) -> None:

@@ -14,9 +14,8 @@ from gradviz.debugger.journal import Recording
 from gradviz.program.control_flow import NETS
 from gradviz.program.operator import parts_of
 from tests.debugger.answers.nets import random_blocks, random_programs, random_sessions, workspace_of
-from tests.fresh_seed import fresh_seed
+from tests.random_cases import counts, fresh_seed
 
-SESSIONS = 60
 NORM = re.compile(r"norm \S+")
 ELSEWHERE = ("cpu", "cuda:0", "cuda:1")
 
@@ -129,9 +128,10 @@ def gradient_of(session: Session, leaf: str) -> Any:
     return found
 
 
-def test_a_live_session_is_what_one_run_of_its_program_gives(cupy: Any) -> None:
+@counts(64)
+def test_a_live_session_is_what_one_run_of_its_program_gives(cupy: Any, count: int) -> None:
     rng, compared, changed = random.Random(fresh_seed()), 0, 0
-    for case, _ in random_cases(SESSIONS, rng):
+    for case, _ in random_cases(count, rng):
         one = None
         try:
             for one in lived(case, rng):  # noqa: B007
@@ -153,14 +153,15 @@ def test_a_live_session_is_what_one_run_of_its_program_gives(cupy: Any) -> None:
             assert np.array_equal(ws.fetch(name), one.workspace[name], equal_nan=one.workspace[name].dtype.kind in "fc")
         compared += 1
         changed += any(event.kind == "ChangedByHand" for event in session.events)
-    assert compared > SESSIONS // 4
-    assert changed > SESSIONS // 8
+    assert compared > count / 6
+    assert changed > count / 12
 
 
-def test_gradients_are_true_where_blobs_of_the_net_were_changed_by_hand() -> None:
+@counts(64)
+def test_gradients_are_true_where_blobs_of_the_net_were_changed_by_hand(count: int) -> None:
     """They are those of the net in which each change is one more operator, in SSA form."""
     rng, compared = random.Random(fresh_seed()), 0
-    for case, _ in random_cases(SESSIONS, rng):
+    for case, _ in random_cases(count, rng):
         try:
             one = live(case.net, case.ys, workspace=workspace_of(case), skip=case.skip)
             for _ in case.net.ops:
@@ -187,12 +188,13 @@ def test_gradients_are_true_where_blobs_of_the_net_were_changed_by_hand() -> Non
             assert (mine is None) == (other is None), leaf
             for part, same in zip(parts_of(mine), parts_of(other), strict=True):
                 assert np.allclose(session.value(part), whole.value(same), equal_nan=True), leaf
-    assert compared > SESSIONS // 10
+    assert compared > count / 12
 
 
-def test_the_recording_of_a_live_session_loads_asks_and_steps_as_any_other(tmp_path, cupy: Any) -> None:
+@counts(32)
+def test_the_recording_of_a_live_session_loads_asks_and_steps_as_any_other(tmp_path, cupy: Any, count: int) -> None:
     rng = random.Random(fresh_seed())
-    for number, (case, _) in enumerate(random_cases(20, rng)):
+    for number, (case, _) in enumerate(random_cases(count, rng)):
         one = None
         with suppress(GradvizError):
             for one in lived(case, rng):  # noqa: B007
@@ -212,9 +214,10 @@ def test_the_recording_of_a_live_session_loads_asks_and_steps_as_any_other(tmp_p
             assert str(loaded.versions(blob)) == str(session.versions(blob))
 
 
-def test_a_pass_that_stands_still_never_says_never_of_what_comes() -> None:
+@counts(32)
+def test_a_pass_that_stands_still_never_says_never_of_what_comes(count: int) -> None:
     rng, asked = random.Random(fresh_seed()), 0
-    for case, whole in random_cases(24, rng):
+    for case, whole in random_cases(count, rng):
         whole.finish()
         coming = [blob for blob in whole.blobs if has_one(whole, blob)]
         one = live(case.net, case.ys, workspace=workspace_of(case), skip=case.skip)
@@ -227,7 +230,7 @@ def test_a_pass_that_stands_still_never_says_never_of_what_comes() -> None:
                 for blob in known.intersection(coming):
                     assert session.why_none(blob).status != "none", (blob, one.next)
                     asked += 1
-    assert asked > 100
+    assert asked > 2 * count
 
 
 def has_one(session: Session, blob: str) -> bool:

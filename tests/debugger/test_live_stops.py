@@ -14,9 +14,9 @@ from gradviz import GradvizError, Live, Net, Variable, Workspace, live
 from gradviz.debugger import Cursor, Recording
 from tests.debugger.answers.nets import random_programs, random_sessions, workspace_of
 from tests.debugger.loops import fed, gated
-from tests.fresh_seed import fresh_seed
+from tests.random_cases import counts, fresh_seed
 
-MOST_STOPS, NETS = 25, 10
+MOST_STOPS = 25
 TEXTS = (
     "norm > 1",
     "norm(x) > 0.5 and not (op == 'Copy')",
@@ -76,8 +76,8 @@ def marks_of(names: list[str], rng: random.Random) -> list[tuple[str, dict[str, 
     return marks
 
 
-def random_nets(rng: random.Random) -> Iterator[tuple[Callable[[], Any], list[str]]]:
-    cases = chain(random_sessions(NETS, rng.randrange(2**32)), random_programs(NETS // 2, rng.randrange(2**32)))
+def random_nets(count: int, rng: random.Random) -> Iterator[tuple[Callable[[], Any], list[str]]]:
+    cases = chain(random_sessions(count, rng.randrange(2**32)), random_programs(count // 2, rng.randrange(2**32)))
     for case, _ in cases:
         names = sorted({name for op in case.net.ops for name in (*op.inputs, *op.outputs)})
         yield lambda case=case: (case.net, case.ys, {"workspace": workspace_of(case), "skip": case.skip}), names
@@ -87,9 +87,10 @@ def engine_of(net: Any, ys: Any, options: dict[str, Any]) -> Any:
     return live(net, ys, **options)._engine
 
 
-def test_random_nets_stop_where_looking_at_everything_stops_them():
+@counts(12)
+def test_random_nets_stop_where_looking_at_everything_stops_them(count):
     rng, stopped = random.Random(fresh_seed()), 0
-    for given, names in random_nets(rng):
+    for given, names in random_nets(count, rng):
         marks = marks_of(names, rng)
         try:
             engines = [engine_of(*given()) for _ in range(2)]
@@ -98,12 +99,13 @@ def test_random_nets_stop_where_looking_at_everything_stops_them():
         found, other = stops(Live(engines[0]), marks), stops(LooksAtEverything(engines[1]), marks)
         assert found == other, marks
         stopped += len(found)
-    assert stopped > NETS
+    assert stopped > count / 2
 
 
-def test_targets_are_found_where_looking_at_everything_finds_them():
+@counts(12)
+def test_targets_are_found_where_looking_at_everything_finds_them(count):
     rng, found = random.Random(fresh_seed()), 0
-    for given, names in random_nets(rng):
+    for given, names in random_nets(count, rng):
         words = [text for text, options in marks_of(names, rng) for _ in range(3) if not options]
         try:
             passes = [kind(engine_of(*given())) for kind in (Live, LooksAtEverything)]
@@ -119,13 +121,14 @@ def test_targets_are_found_where_looking_at_everything_finds_them():
                     outcomes.append(str(error))
             assert outcomes[0] == outcomes[1], words
             found += isinstance(outcomes[0], tuple)
-    assert found > 5
+    assert found > 0
 
 
 @pytest.mark.parametrize("schedule", ["rank", "tape"])
-def test_variables_stop_where_looking_at_everything_stops_them(schedule):
+@counts(12)
+def test_variables_stop_where_looking_at_everything_stops_them(schedule, count):
     rng = random.Random(fresh_seed())
-    for _ in range(12):
+    for _ in range(count):
         x, w = (Variable(np.random.default_rng(rng.randrange(100)).normal(size=3), name=name) for name in "xw")
         h = x
         for _ in range(rng.randint(2, 6)):
@@ -137,10 +140,11 @@ def test_variables_stop_where_looking_at_everything_stops_them(schedule):
         assert found == other, marks
 
 
-def test_tensors_stop_where_looking_at_everything_stops_them():
+@counts(8)
+def test_tensors_stop_where_looking_at_everything_stops_them(count):
     torch = pytest.importorskip("torch")
     rng = random.Random(fresh_seed())
-    for _ in range(6):
+    for _ in range(count):
         x, w = (torch.randn(3, requires_grad=True) for _ in range(2))
         h = x
         for _ in range(rng.randint(2, 6)):

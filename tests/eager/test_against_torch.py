@@ -1,10 +1,9 @@
 """Random programs of all functions against PyTorch: values, gradients, retained ones, and gradients of gradients.
 
 Some programs are the same every time, and a failure prints the shortest of them; some are drawn anew by each run, and a
-failure prints the seed, with which GRADVIZ_SEED draws them again. GRADVIZ_PROGRAMS says how many.
+failure prints the seed, with which GRADVIZ_SEED draws them again.
 """
 
-import os
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -24,7 +23,7 @@ pytest.importorskip("torch", reason="the reference is PyTorch's autograd: pip in
 import torch
 
 from tests.eager.torch_steps import SHAPES, STEPS
-from tests.fresh_seed import fresh_seed
+from tests.random_cases import counts, fresh_seed
 
 MOST = 30.0
 """Values beyond this take no further part, so that differences of rounding stay small."""
@@ -135,20 +134,20 @@ def check(program: Any) -> None:
         assert_second_order(first, expected, our_leaves, their_leaves)
 
 
-@settings(max_examples=120, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 @given(programs)
 def test_values_and_gradients_of_first_and_second_order(program: Any) -> None:
     check(program)
 
 
-@pytest.mark.parametrize("part", range(10))
-def test_programs_that_no_run_has_met_before(part: int) -> None:
+@counts(300)
+def test_programs_that_no_run_has_met_before(count: int) -> None:
     first = fresh_seed()
-    for seed in range(first, first + int(os.environ.get("GRADVIZ_PROGRAMS", 300)) // 10):
+    for seed in range(first, first + count):
         try:
             check(drawn(seed))
         except Exception as error:
-            error.add_note(f"GRADVIZ_SEED={seed} GRADVIZ_PROGRAMS=10 draws it again: {written(drawn(seed))}")
+            error.add_note(f"GRADVIZ_SEED={seed} draws it again: {written(drawn(seed))}")
             raise
 
 

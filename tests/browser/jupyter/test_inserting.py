@@ -65,6 +65,7 @@ def test_the_panel_inserts_the_group_of_its_operator_below_the_active_cell_and_o
     assert [source for _, source in cells(lab)[0]] == [TWICE_SHOWN, "'the last cell'"]
 
 
+@pytest.mark.slow
 def test_the_widget_inserts_the_whole_pass_below_its_own_cell_as_steps_that_the_live_widget_follows(
     lab: LabPage,
 ) -> None:

@@ -34,12 +34,13 @@ def marked(lab: LabPage, kind: str) -> Locator:
     return lab.page.locator(f".gradviz-lab-{kind}:visible")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "tanh", "total"),
     [
         (NET, 'net.Tanh("x", "a")', 'net.Sum(["a", "a"], "s")'),
-        pytest.param(VARIABLES, "a = F.tanh(x)", "s = F.sum(a * a)", marks=pytest.mark.slow),
-        pytest.param(TORCH, "    a = torch.tanh(x)", "    s = (a * a).sum()", marks=pytest.mark.slow),
+        (VARIABLES, "a = F.tanh(x)", "s = F.sum(a * a)"),
+        (TORCH, "    a = torch.tanh(x)", "    s = (a * a).sum()"),
     ],
     ids=["net", "variables", "torch"],
 )

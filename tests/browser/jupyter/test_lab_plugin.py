@@ -67,6 +67,7 @@ def another():
 """
 
 
+@pytest.mark.slow
 def test_panel_and_commands_follow_the_widget_clicked_or_displayed_last_and_never_one_that_was_only_made(
     lab: LabPage,
 ) -> None:
@@ -101,6 +102,7 @@ def test_panel_and_commands_follow_the_widget_clicked_or_displayed_last_and_neve
     widgets[0].expect_at(2)
 
 
+@pytest.mark.slow
 def test_toolbar_menus_and_status_bar_lead_to_the_session_and_say_where_it_stands(lab: LabPage) -> None:
     lab.open_cells(TWICE_SHOWN)
     status = lab.page.locator(".gradviz-lab-Status")

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.lab_page import LabPage
@@ -74,6 +75,7 @@ def test_the_widget_runs_what_is_next_where_the_pass_stands_still(opened: LabPag
     expect(view.root.locator(".gv-narration .gv-next")).to_have_text("the end")
 
 
+@pytest.mark.slow
 def test_an_operator_that_fails_says_so_in_the_widget_and_is_run_again(lab: LabPage) -> None:
     lab.open_cells(BEGIN, "live.feed('k', [2.0, 3.0])")
     lab.run_cells(1)

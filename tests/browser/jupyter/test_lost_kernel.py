@@ -72,6 +72,7 @@ def test_of_a_recording_whose_kernel_ended_the_widget_steps_through_the_part_tha
     host.wait_for_kernel()
 
 
+@pytest.mark.slow
 @with_kernels
 def test_two_widgets_of_one_session_and_python_stay_in_step(host: JupyterHost) -> None:
     first = host.show(skip_connection)

@@ -41,6 +41,7 @@ def run(lab: LabPage, cell: int, source: str) -> Locator:
     return lab.output(cell)
 
 
+@pytest.mark.slow
 def test_magics_move_the_widget_and_a_wrong_one_says_what_is_right(lab: LabPage) -> None:
     lab.open_cells(BEGIN, "", "", "", "")
     lab.run_cells(1)

@@ -99,6 +99,7 @@ def test_the_side_panel_the_palette_and_a_key_steer_and_continue_a_cell_too(lab:
     expect(lab.output(2)).to_contain_text("[(0, 1), (2, 2), (4, 1)]")
 
 
+@pytest.mark.slow
 def test_the_stop_button_ends_the_wait_and_the_next_cell_runs(opened: LabPage) -> None:
     opened.open_cells(TRAIN, "print(session.wait.is_on, stood)")
     begin(opened)

@@ -4,6 +4,7 @@ import re
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.axe import in_both_themes, violations
@@ -18,6 +19,7 @@ END = 56_003
 VERBS = {"F10": "over", "Shift+F10": "back_over", "c": "other_clock"}
 
 
+@pytest.mark.slow
 @with_kernels
 def test_a_part_stands_in_the_whole_program_and_both_ends_are_one_key_away(host: Host) -> None:
     view = host.show(long_chain)
@@ -49,6 +51,7 @@ def test_steps_lead_out_of_a_part_into_the_next_and_back(host: JupyterHost) -> N
     host.expect_python_at(599)
 
 
+@pytest.mark.slow
 @with_kernels
 def test_verbs_lead_where_python_leads_however_far_that_is(host: JupyterHost) -> None:
     view = host.show(long_chain)
@@ -76,6 +79,7 @@ def test_a_breakpoint_in_another_part_stops(host: JupyterHost) -> None:
     host.expect_in_python(f"session.stopped.position == {view.now()} > 8000")
 
 
+@pytest.mark.slow
 @with_kernels
 def test_any_place_of_the_whole_is_a_click_away_and_so_is_a_stretch(host: Host) -> None:
     view = host.show(long_chain)
@@ -87,6 +91,7 @@ def test_any_place_of_the_whole_is_a_click_away_and_so_is_a_stretch(host: Host) 
     view.expect_at(1)
 
 
+@pytest.mark.slow
 @with_kernels
 def test_a_part_is_no_lesson_and_its_table_has_operators_by_their_numbers(host: JupyterHost) -> None:
     view = host.show(long_chain)
@@ -107,6 +112,7 @@ def test_a_part_is_no_lesson_and_its_table_has_operators_by_their_numbers(host: 
     expect(row.get_by_role("cell").nth(5)).to_contain_text(f"{norm:.1e}"[:3] + "·10")
 
 
+@pytest.mark.slow
 @with_kernels
 def test_nothing_that_runs_later_counts_as_computed(host: JupyterHost) -> None:
     view = host.show(long_chain)
@@ -161,6 +167,7 @@ def test_in_a_long_loop_the_way_in_is_told_wherever_the_part_begins(host: Jupyte
     expect(view.timeline.get_by_title("While: 3\u202f000 iterations", exact=True)).to_have_count(1)
 
 
+@pytest.mark.slow
 def test_the_side_panel_follows_from_part_to_part(lab: LabPage) -> None:
     lab.open_cells(
         "from tests.browser.programs import long_chain, record\nsession = record(long_chain)",

@@ -9,7 +9,7 @@ from gradviz import Net, Session, debug
 from gradviz.debugger import CursorError
 from tests.debugger.answers.nets import random_blocks, recorded
 from tests.debugger.loops import fed
-from tests.fresh_seed import fresh_seed
+from tests.random_cases import counts, fresh_seed
 
 X, T = [0.5, -1.5], [0.2, 0.9]
 
@@ -96,8 +96,9 @@ def test_a_block_that_casts_is_compared_in_double_precision() -> None:
     assert [session.check(question).verdict for question in ("x", "#1")] == ["agrees", "agrees"]
 
 
-def test_no_gradient_of_random_blocks_differs() -> None:
-    for case, session in random_blocks(40, fresh_seed()):
+@counts(40)
+def test_no_gradient_of_random_blocks_differs(count: int) -> None:
+    for case, session in random_blocks(count, fresh_seed()):
         with suppress(CursorError):  # it stopped before the first gradient
             view = session.check("all")
             assert view.verdict != "differs", (case, view)

@@ -8,6 +8,7 @@ from gradviz.debugger import CursorError
 from tests.debugger.answers.nets import dead, overwritten, random_sessions, recorded
 from tests.debugger.conftest import skip_net
 from tests.debugger.loops import fed, gated, recurrent
+from tests.random_cases import counts
 
 
 def logs():
@@ -203,11 +204,12 @@ def test_a_stack_of_workspaces_holds_no_numbers():
     assert caught.value.kind == "bad_argument"
 
 
-def test_in_random_nets_every_step_of_the_way_and_the_birth_are_what_they_say():
+@counts(60)
+def test_in_random_nets_every_step_of_the_way_and_the_birth_are_what_they_say(count):
     """Where a NaN is fed, each link has it, was computed of the next one, and the last of nothing that has it."""
     pytest.importorskip("torch", reason="random nets are drawn with PyTorch")
     walked = 0
-    for case, _ in random_sessions(60, seed=10):
+    for case, _ in random_sessions(count, seed=10):
         floats = [name for name, array in case.feeds.items() if array.dtype == np.float64 and array.size]
         if not floats:
             continue
@@ -242,4 +244,4 @@ def test_in_random_nets_every_step_of_the_way_and_the_birth_are_what_they_say():
             assert (last.side == "fed") == (last.blob not in lines)
             assert not any(map(is_bad, lines[last.blob].inputs if last.blob in lines else ()))
             walked += 1
-    assert walked > 60
+    assert walked > count

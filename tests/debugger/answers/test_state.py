@@ -10,6 +10,7 @@ from gradviz.gradient.accumulation import Generator
 from tests.debugger.answers.nets import random_programs, random_sessions, recorded
 from tests.debugger.conftest import skip_net
 from tests.debugger.loops import fed, gated
+from tests.random_cases import counts
 
 
 def of_engine(ir: IR) -> dict:
@@ -90,16 +91,18 @@ def test_a_given_gradient_that_nobody_needs_has_not_arrived():
     assert session.state().gradient_frontier == {"y": 1}
 
 
-def test_states_of_random_nets_are_those_of_the_ir():
+@counts(60)
+def test_states_of_random_nets_are_those_of_the_ir(count):
     pytest.importorskip("torch", reason="random nets are drawn with PyTorch")
-    cases = [(case, session) for case, session in random_sessions(60, seed=5) if session.events[-1].kind != "Failed"]
-    assert sum(assert_states_agree(session, case.ys, case.skip, case.net.ops) for case, session in cases) > 200
+    cases = [(case, session) for case, session in random_sessions(count, seed=5) if session.events[-1].kind != "Failed"]
+    assert sum(assert_states_agree(session, case.ys, case.skip, case.net.ops) for case, session in cases) > 3 * count
 
 
-def test_states_of_random_programs_are_those_of_the_ir():
+@counts(24)
+def test_states_of_random_programs_are_those_of_the_ir(count):
     pytest.importorskip("torch", reason="random programs are compared with PyTorch")
-    cases = [one for one in random_programs(25, seed=6) if one[1].events[-1].kind != "Failed"]
-    assert sum(assert_states_agree(session, case.ys, case.skip, case.net.ops) for case, session in cases) > 60
+    cases = [one for one in random_programs(count, seed=6) if one[1].events[-1].kind != "Failed"]
+    assert sum(assert_states_agree(session, case.ys, case.skip, case.net.ops) for case, session in cases) > 2 * count
 
 
 def test_the_last_event_is_said_to_have_changed_what_it_did():

@@ -11,6 +11,7 @@ from tests.debugger.answers.nets import overwritten, random_programs, random_ses
 from tests.debugger.conftest import fed_workspace, skip_net
 from tests.debugger.loops import fed, gated
 from tests.handwritten import counted, do, if_, op, scope
+from tests.random_cases import counts
 
 
 def test_what_is_never_made_is_told_at_every_position(session):
@@ -218,16 +219,20 @@ def proofs_hold(session, ys, skip, operators) -> int:
     return proven
 
 
-def test_proofs_of_random_nets_hold_in_the_ir():
+@counts(90)
+def test_proofs_of_random_nets_hold_in_the_ir(count):
     pytest.importorskip("torch", reason="random nets are drawn with PyTorch")
-    sessions = [(case, session) for case, session in random_sessions(90, seed=3) if session.events[-1].kind != "Failed"]
-    assert sum(proofs_hold(session, case.ys, case.skip, case.net.ops) for case, session in sessions) > 200
+    sessions = [
+        (case, session) for case, session in random_sessions(count, seed=3) if session.events[-1].kind != "Failed"
+    ]
+    assert sum(proofs_hold(session, case.ys, case.skip, case.net.ops) for case, session in sessions) > 2 * count
 
 
-def test_proofs_of_random_programs_hold_in_the_ir():
+@counts(24)
+def test_proofs_of_random_programs_hold_in_the_ir(count):
     pytest.importorskip("torch", reason="random programs are compared with PyTorch")
-    programs = [one for one in random_programs(25, seed=4) if one[1].events[-1].kind != "Failed"]
-    assert sum(proofs_hold(session, case.ys, case.skip, case.net.ops) for case, session in programs) > 50
+    programs = [one for one in random_programs(count, seed=4) if one[1].events[-1].kind != "Failed"]
+    assert sum(proofs_hold(session, case.ys, case.skip, case.net.ops) for case, session in programs) > 2 * count
 
 
 def test_the_skip_net_needs_no_workspace_to_be_asked():

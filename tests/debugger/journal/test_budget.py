@@ -28,12 +28,17 @@ from gradviz.runtime.spill import StoreError
 from tests.debugger.conftest import fed_workspace, skip_net
 from tests.debugger.journal.test_devices import on_device
 from tests.debugger.loops import fed, gated, recurrent
+from tests.random_cases import counts
 
 ROOT = Path(__file__).resolve().parents[3]
 budgets = st.sampled_from([0, 8, 64, 200, 1000, 5000, "1 MB"])
-often = settings(
-    max_examples=12, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
-)
+
+
+def often(count):
+    """What hypothesis does with a random recording, so many times."""
+    return settings(
+        max_examples=count, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+    )
 
 
 def bits(values):
@@ -85,12 +90,13 @@ def assert_budget_changes_nothing(net, ys, ws, budget, **options):
     assert_same(debug(net, ys, workspace=ws, budget=budget, **options), plain)
 
 
-def test_random_nets_are_recorded_as_without_a_budget():
+@counts(12)
+def test_random_nets_are_recorded_as_without_a_budget(count):
     pytest.importorskip("torch")
     from tests.gradient.nets.strategy import random_nets
     from tests.gradient.nets.themes import THEMES
 
-    @often
+    @often(count)
     @given(st.sampled_from(THEMES).flatmap(random_nets), budgets)
     def agrees(case, budget):
         ws = Workspace()
@@ -101,14 +107,15 @@ def test_random_nets_are_recorded_as_without_a_budget():
     agrees()
 
 
-def test_random_programs_with_branches_and_loops_are_recorded_as_without_a_budget():
+@counts(12)
+def test_random_programs_with_branches_and_loops_are_recorded_as_without_a_budget(count):
     pytest.importorskip("torch")
     from tests.gradient.programs.growth import programs
     from tests.gradient.programs.lowering import Lowered
     from tests.gradient.programs.tree import CONSTANTS
     from tests.gradient.programs.verdict import starts
 
-    @often
+    @often(count)
     @given(programs(), budgets)
     def agrees(program, budget):
         lowered, ws = Lowered(program, sheltered=True), Workspace()
@@ -120,12 +127,13 @@ def test_random_programs_with_branches_and_loops_are_recorded_as_without_a_budge
     agrees()
 
 
+@counts(12)
 @pytest.mark.parametrize("schedule", ["rank", "tape"])
-def test_random_code_is_recorded_as_without_a_budget(schedule):
+def test_random_code_is_recorded_as_without_a_budget(schedule, count):
     pytest.importorskip("torch")
     from tests.eager.test_against_torch import programs, run
 
-    @often
+    @often(count)
     @given(programs, budgets)
     def agrees(program, budget):
         _, _, values, _ = run(program)

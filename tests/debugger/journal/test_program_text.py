@@ -10,9 +10,9 @@ from gradviz.program.control_flow import NETS
 from gradviz.program.events import Completed, Visited
 from gradviz.program.net_halves import nets_of, number
 from tests.debugger.answers.nets import random_programs
-from tests.fresh_seed import fresh_seed
 from tests.gradient.nets.strategy import MOST_OPERATORS, SEED_BYTES, decoded
 from tests.gradient.nets.themes import THEMES
+from tests.random_cases import counts, fresh_seed
 
 
 def followed(ops, ys, skip=0):
@@ -43,9 +43,10 @@ def random_nets(count):
         yield decoded(THEMES[index % len(THEMES)], rng.randbytes(SEED_BYTES + MOST_OPERATORS + 1))
 
 
-def test_every_statement_reads_at_each_position_as_the_engine_had_it_then():
+@counts(80)
+def test_every_statement_reads_at_each_position_as_the_engine_had_it_then(count):
     compared = 0
-    for case in random_nets(80):
+    for case in random_nets(count):
         try:
             text, then = followed(case.net.ops, case.ys, case.skip)
         except GradvizError:
@@ -53,7 +54,7 @@ def test_every_statement_reads_at_each_position_as_the_engine_had_it_then():
         for position, operators in then.items():
             assert as_read(text, position) == operators
         compared += 1
-    assert compared > 20
+    assert compared > count / 4
 
 
 @pytest.fixture
@@ -86,13 +87,14 @@ def test_the_latest_writing_of_a_name_depends_on_the_position(fan):
     assert net.latest("nobody", at).version == 0
 
 
-def test_what_runs_writes_the_versions_that_the_text_says_it_writes():
+@counts(40)
+def test_what_runs_writes_the_versions_that_the_text_says_it_writes(count):
     compared = 0
-    for _, session in random_programs(40, fresh_seed()):
+    for _, session in random_programs(count, fresh_seed()):
         text = session._recording.text.outermost
         for at, event in enumerate(session.events, 1):
             if event.kind == "Ran" and not event.path:
                 written = [text.version(*one) for one in zip(event.op.outputs, event.out_versions, strict=True)]
                 assert all(one.statement is not None and one.statement.ran == at for one in written)
                 compared += event.op.type in NETS and event.op.is_gradient
-    assert compared > 10
+    assert compared > count / 4

@@ -19,7 +19,7 @@ from gradviz.debugger.steering import CursorError
 from gradviz.program.events import to_dict
 from tests.debugger import loops
 from tests.debugger.answers import nets
-from tests.fresh_seed import fresh_seed
+from tests.random_cases import fresh_seed
 
 QUESTIONS = ("ledger", "versions", "why_none", "provenance", "paths")
 

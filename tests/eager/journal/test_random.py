@@ -10,12 +10,21 @@ from gradviz import debug
 from gradviz.program.events import Ran
 from tests.eager.journal.passes import gradients
 from tests.eager.test_against_torch import programs, run
+from tests.random_cases import counts
 
 
+@counts(80)
 @pytest.mark.parametrize("schedule", ["rank", "tape"])
-@settings(max_examples=80, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
-@given(programs)
-def test_a_recording_has_the_gradients_of_backward_and_changes_none(schedule: str, program: Any) -> None:
+def test_a_recording_has_the_gradients_of_backward_and_changes_none(schedule: str, count: int) -> None:
+    @settings(max_examples=count, deadline=None, derandomize=True, database=None, suppress_health_check=[*HealthCheck])
+    @given(programs)
+    def test(program: Any) -> None:
+        check(program, schedule)
+
+    test()
+
+
+def check(program: Any, schedule: str) -> None:
     leaves, _, values, _ = run(program)
     loss = sum((value * 0.7).sum() for value in values if value.requires_grad)
     for number, leaf in enumerate(leaves):

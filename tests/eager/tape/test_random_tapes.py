@@ -31,7 +31,7 @@ from gradviz.eager.tape import TapePass
 from gradviz.program.operator import parts_of
 from tests.eager.differences import Array
 from tests.eager.functions.function_cases import POINTWISE
-from tests.fresh_seed import fresh_seed
+from tests.random_cases import fresh_seed
 
 SHAPE = (4, 3)
 OF_EACH = [case for case in POINTWISE if len(case.arrays) == 1]
