@@ -84,10 +84,11 @@ def directions(x: Array) -> Array:
 def differences(net: NetDef, values: Mapping[str, Array], results: Iterable[str], name: str) -> Array:
     """Central differences of <weights, results> along each of the directions of `name`."""
     x, step = values[name], 1e-5
+    weight = weights(run(net, values), results)
 
     def total(move: Array) -> float:
         workspace = run(net, {**values, name: x + move.reshape(x.shape)})
-        return sum(float((workspace[y] * weight).sum()) for y, weight in weights(workspace, results).items())
+        return sum(float((workspace[y] * weight[y]).sum()) for y in weight)
 
     return np.array([(total(step * way) - total(-step * way)) / (2 * step) for way in directions(x)])
 
