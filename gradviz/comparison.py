@@ -2,6 +2,8 @@
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from inspect import signature
 from itertools import zip_longest
 from time import perf_counter
 from types import FrameType
@@ -25,6 +27,7 @@ from .gradient import IR
 from .operators.gradients import gradient_name
 from .operators.registry import Array
 from .program import GradientError, NetDef
+from .program.errors import count_of
 from .program.events import Visited
 from .program.operator import free_name, parts_of
 from .runtime import Workspace
@@ -156,6 +159,15 @@ def compare(f: Callable[..., Variable], *inputs: Operand, gradient: Array | None
             kind="bad_argument",
             ways_out=["Give the function, and behind it what it is called with: gradviz.compare(f, x)."],
         )
+    with suppress(ValueError):  # of one whose arguments Python does not know
+        try:
+            signature(f).bind(*inputs)
+        except TypeError as error:
+            raise GradientError(
+                f"What is compared cannot be called with {count_of(len(inputs), 'input')}: {error}.",
+                kind="bad_argument",
+                ways_out=["Give behind the function what it is called with: gradviz.compare(f, x, y)."],
+            ) from None
     program = _repeated(f, inputs, gradient)
     ways = [_symbolic(program), *[_scheduled(program, name) for name in SCHEDULES]]
     return Comparison({way.name: way for way in ways}, tuple(_differences(ways)))

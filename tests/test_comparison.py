@@ -206,3 +206,10 @@ def test_an_input_without_a_name_is_not_called_as_another_one_that_is_not_read()
     named, unnamed = Variable(np.ones(3), name="x"), Variable(np.ones(3))
     for way in compare(lambda one, other: functions.sum(one * one), unnamed, named).ways.values():
         assert list(way.gradients) == ["x_1"]
+
+
+def test_a_function_that_takes_more_than_it_is_given_is_refused() -> None:
+    with pytest.raises(GradientError, match=r"with 1 input: missing a required argument: 'y'") as caught:
+        compare(lambda x, y: x * y, 1.0)
+    assert caught.value.kind == "bad_argument"
+    assert caught.value.ways_out

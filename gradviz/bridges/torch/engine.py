@@ -81,7 +81,9 @@ def record(
         )
     with agreed(budget, spill, progress) as limits, uncollected():
         one = Pass(loss, gradient=gradient, inputs=inputs, create_graph=create_graph, write=write, store=limits.store)
-        notes = one.run(Notes(one.keep, limits, len(one.graph.unordered_nodes)))
+        count = len(one.graph.unordered_nodes)
+        notes = one.run(Notes(one.keep, limits, count))
+        limits.pace.end(None, notes.visited, notes.visited)
     called = one.called(sys._getframe(1))
 
     def journal() -> Journal:
@@ -91,7 +93,7 @@ def record(
             backward.end(notes.error, notes.hooked)
         return one.journal(backward, summary, forward)
 
-    return Recording(journal, limits.store, size=EVENTS_A_NODE * len(one.graph.unordered_nodes))
+    return Recording(journal, limits.store, size=EVENTS_A_NODE * count)
 
 
 class Pass:

@@ -176,6 +176,11 @@ class Notes:
         if limits is not None and (limits.interrupts.is_asked or now > limits.pace.due):
             self._look_up(node, limits)
 
+    @property
+    def visited(self) -> int:
+        """How many nodes have run."""
+        return sum(not isinstance(one, Written | Returned) for one in (*self._happened, *self._noted))
+
     def _read(self) -> None:
         """Make visits of what was noted."""
         noted, self._noted = self._noted, []
@@ -201,7 +206,7 @@ class Notes:
         """
         if limits.interrupts.is_asked:
             raise interrupted(f"after {node.name()} had run")
-        limits.pace.reached(None, sum(isinstance(one, Visit) for one in self.happened), self._of)
+        limits.pace.reached(None, self.visited, self._of)
 
     def stop(self, node: Node, stand: Stand, arrived: Gradients) -> None:
         """A node is next: `stand` returns when it may run."""

@@ -259,6 +259,7 @@ def record_engine(
     with agreed(None, None, progress) as limits, np.errstate(all="ignore"):
         about, rules, error = _read(lambda: record(given, **options), name, limits)
         rules, error = _fitting(rules, error, about.engine or name)
+        limits.pace.end(len(rules.events))
     if error is not None and not rules.events:
         raise error
     if error is not None:

@@ -123,6 +123,7 @@ def _recorded(
     if workspace is None or isinstance(events[-1], Failed):
         if workspace is not None and not limits.interrupts.is_asked:
             obstacle, values = _looked_ahead(net.ops, workspace)
+        limits.pace.end(len(events))
     else:
         limits.pace.before = len(events)
         nets = nets_of(net.ops, operators[len(net.ops) :], events)

@@ -102,13 +102,17 @@ class WatchedPass(Pass):
     Args:
         notes: where what happens is noted.
         limits: within which it is recorded.
+        count: how many functions there are at most.
     """
 
     is_watched = True
 
-    def __init__(self, notes: Notes, limits: Limits, seeds: Sequence[tuple[Variable, Any]], **options: Any) -> None:
+    def __init__(
+        self, notes: Notes, limits: Limits, count: int, seeds: Sequence[tuple[Variable, Any]], **options: Any
+    ) -> None:
         self._visits = notes.visits
         self._limits = limits
+        self._count = count
         self._visited = 0
         super().__init__(seeds, add=partial(_add, notes.sums), **options)
 
@@ -121,7 +125,7 @@ class WatchedPass(Pass):
         self._visited += 1
         if limits.interrupts.is_asked:
             raise interrupted(f"before {function.label} went backward")
-        limits.pace.reached(self._visited)
+        limits.pace.reached(None, self._visited, self._count)
         if type(function) is not OperatorFunction:
             visit.gxs = self._run_own(visit, function, gys, wanted)
             return visit.gxs

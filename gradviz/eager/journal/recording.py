@@ -118,12 +118,13 @@ def _by_rank(
             before = _standing(stand, log().expression, so_far)
         elif limits.store is not None:
             before = _telling(log())
-        return WatchedPass(notes, limits._replace(stand=before), own, **options).run()
+        return WatchedPass(notes, limits._replace(stand=before), len(recalled.functions), own, **options).run()
 
     try:
         notes.changes = noted(changes(roots, run, retain_grad))
     except Exception as error:
         notes.error = error
+    limits.pace.end(None, len(notes.visits), len(notes.visits))
     if limits.store is not None:
         whole()
     return whole
@@ -161,6 +162,7 @@ def _by_tape(
         log.written(noted(changes(roots, watched_tape(log, given), retain_grad)))
     except Exception as error:
         log.failed(error)
+    limits.pace.end(len(log.events))
     return journal
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import gradviz
-from gradviz import Function, Net, Operator, Variable, Workspace, debug, functions
+from gradviz import Function, Net, Operator, Variable, Workspace, bridges, debug, functions
 from gradviz.debugger import record
-from gradviz.debugger.journal import SoFar, record_backward
+from gradviz.debugger.journal import SoFar, record_any, record_backward
 from gradviz.debugger.telling import document
 from gradviz.notebook.progress import words
 from tests.debugger.loops import fed, recurrent
@@ -144,6 +144,42 @@ def test_progress_is_told_of_a_recording_that_takes_long(monkeypatch):
     assert [so_far.operators for so_far in running] == list(range(602))
     assert heard[-1].events == len(recording.events)
     assert words(SoFar(1200, 5000, 31400, 3.25)) == "Recorded 1,200 of 5,000 operators, 31,400 events in 3.2 s."
+
+
+@pytest.mark.parametrize("schedule", ["rank", "tape"])
+def test_the_last_that_is_told_of_a_pass_of_code_is_all_of_it(monkeypatch, schedule):
+    monkeypatch.setattr("gradviz.runtime.pace.PATIENCE", 0.0)
+    y = Variable(np.ones(3), name="x")
+    for _ in range(20):
+        y = functions.tanh(y)
+    heard: list[SoFar] = []
+    recording = record_backward(functions.sum(y), schedule=schedule, progress=heard.append)
+    assert len(heard) >= 2
+    assert heard[-1].operators == heard[-1].of == 21 or heard[-1].events == len(recording.events)
+
+
+def test_the_last_that_is_told_of_a_pass_of_pytorch_is_all_of_it(monkeypatch):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr("gradviz.runtime.pace.PATIENCE", 0.0)
+    y = torch.ones(3, requires_grad=True)
+    for _ in range(20):
+        y = torch.tanh(y)
+    heard: list[SoFar] = []
+    loss = y.sum()
+    bridges.cross(loss)
+    record_any(loss, {}, heard.append)
+    assert heard[-1].operators == heard[-1].of == 21
+
+
+def test_the_last_that_is_told_of_a_pass_that_is_only_generated_is_all_of_it(monkeypatch):
+    monkeypatch.setattr("gradviz.runtime.pace.PATIENCE", 0.0)
+    net = Net("chain")
+    for place in range(20):
+        net.Tanh(f"x{place}", f"x{place + 1}")
+    heard: list[SoFar] = []
+    recording = record(net, ["x20"], progress=heard.append)
+    assert len(heard) >= 2
+    assert heard[-1].events == len(recording.events)
 
 
 def test_progress_is_told_of_a_document_that_takes_long(monkeypatch):
