@@ -17,7 +17,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Sequence
 from functools import cached_property, partial
-from math import hypot
+from itertools import pairwise
+from math import hypot, inf, sqrt
+from operator import attrgetter, itemgetter
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -31,6 +33,12 @@ from .rerun import NotCheckable, as_double
 SMALLER = (1, 16, 256, 4096)
 """By what the step is divided, the first time and where one-sided differences disagree."""
 
+TINY = 0.55
+"""The power of a rounding at which second derivatives do not show, as a step."""
+
+FINER = (1, 4, 16, 64)
+"""By what the step is divided for a second look."""
+
 APART = 1e-4
 """How far one-sided differences may differ, as a part of themselves, before smaller steps are taken."""
 
@@ -40,7 +48,10 @@ ROUNDINGS = 1_000
 """Roundings of the largest number in a derivative that may add up in it."""
 
 AMPLIFIED = 1e6
-"""Roundings of the outputs at most that rounding on the way to them makes; more is a jump."""
+"""Roundings of the outputs at most that rounding on the way to them makes, and half of their digits; more is a jump."""
+
+SAME = 4
+"""How many times wider one-sided differences may become at a kink, as steps become smaller, or narrower."""
 
 CANCELLED = 100
 """The same, of the largest number that a gradient was computed from."""
@@ -118,9 +129,10 @@ class Differences:
     def _noise(self) -> float:
         """What rounding on the way to the outputs makes of them: second differences at steps too small for more.
 
+        They are not smaller still: what is near the limit of a function, as of tanh, is rounded alike within them.
         Where there is a jump, they are far larger, and say nothing of it.
         """
-        scale = self._precision ** (2 / 3) * np.maximum(1.0, np.abs(self._x))
+        scale = self._precision**TINY * np.maximum(1.0, np.abs(self._x))
         largest = 0.0
         for steps in np.random.default_rng(SEED).uniform(-2, 2, (2, *self._x.shape)) * scale:
             above, below = (self._function(self._x + sign * steps) for sign in (1, -1))
@@ -128,8 +140,13 @@ class Differences:
                 outputs = zip(self._weights, above, self._centre, below, strict=True)
                 with np.errstate(all="ignore"):
                     apart = hypot(*(float(np.linalg.norm(w * (up - 2 * at + down))) for w, up, at, down in outputs))
-                largest = max(largest, apart) if np.isfinite(apart) else float("inf")
-        return largest if largest <= AMPLIFIED * self._precision * self._size else 0.0
+                largest = max(largest, apart) if np.isfinite(apart) else inf
+        return largest if largest <= self._most_noise else 0.0
+
+    @property
+    def _most_noise(self) -> float:
+        """What rounding makes of the outputs at most; more is a jump."""
+        return min(AMPLIFIED * self._precision, sqrt(self._precision)) * self._size
 
     def __call__(self, place: int) -> Measured | Exception:
         """What is measured at element number `place`; or why nothing can be."""
@@ -141,23 +158,52 @@ class Differences:
 
     def at(self, place: int) -> Derivative:
         """The derivative with respect to element number `place`."""
-        step = self._precision ** (1 / 3) * max(1.0, abs(float(self._x.flat[place])))
-        gap, derivative = self._with(place, step)
-        widest, cut_off = gap, 0.0
-        for divisor in SMALLER[1:]:
+        step = self._step(place)
+        found: list[tuple[float, Derivative]] = []
+        for divisor in SMALLER:
+            gap, derivative = self._with(place, step / divisor)
+            found.append((gap, derivative))
             if gap <= APART * abs(derivative.value) + 10 * derivative.noise:
                 break
-            before = derivative.value
-            gap, derivative = self._with(place, step / divisor)
-            cut_off = abs(derivative.value - before) if np.isfinite(before) else cut_off
-        stays = gap == float("inf") or gap > max(0.25 * widest, APART * abs(derivative.value) + 10 * derivative.noise)
-        return derivative._replace(noise=derivative.noise + cut_off, is_kink=stays)
+        else:
+            return self._apart(found)
+        cut_off = abs(derivative.value - found[-2][1].value) if len(found) > 1 else 0.0
+        return derivative._replace(noise=derivative.noise + (cut_off if np.isfinite(cut_off) else 0.0))
+
+    def _apart(self, found: Sequence[tuple[float, Derivative]]) -> Derivative:
+        """The derivative where one-sided differences are apart at each of the steps, with how far they are.
+
+        As steps become smaller, the gap at a kink stays as it is, and that at a jump widens. So does what rounding
+        makes, which is far less.
+        """
+        gaps = [gap for gap, _ in found]
+        is_kink = gaps[-1] == inf or max(gaps[1:]) <= SAME * min(gaps[1:])
+        is_jump = gaps[-1] > gaps[-2] and gaps[-1] * found[-1][1].step > self._most_noise
+        narrowest, derivative = min(found, key=itemgetter(0))
+        return derivative._replace(noise=max(derivative.noise, narrowest), is_kink=is_kink or is_jump)
+
+    def again(self, place: int) -> Derivative | None:
+        """The central difference that a smaller step changes least, which it may be off; None: none can be measured.
+
+        A second look, before a gradient is said to differ: where third derivatives are large, the first step is too.
+        """
+        step = self._step(place)
+        try:
+            with np.errstate(all="ignore"):
+                found = [self._with(place, step / divisor)[1] for divisor in FINER]
+        except (NotCheckable, GradvizError):
+            return None
+        closer = [two._replace(noise=abs(one.value - two.value) + two.noise) for one, two in pairwise(found)]
+        return min((one for one in closer if np.isfinite(one.noise)), key=attrgetter("noise"), default=None)
+
+    def _step(self, place: int) -> float:
+        return float(self._precision ** (1 / 3) * max(1.0, abs(float(self._x.flat[place]))))
 
     def _with(self, place: int, step: float) -> tuple[float, Derivative]:
         """How far the one-sided differences are apart, and the central one."""
         above, below = (self._function(self._moved(place, sign * step)) for sign in (1, -1))
         if not (self._is_alike(above) and self._is_alike(below)):  # outputs of another shape: it has no slope here
-            return float("inf"), Derivative(float("nan"), 0.0, step, False)
+            return inf, Derivative(float("nan"), 0.0, step, False)
         forward = backward = noise = 0.0
         size = abs(float(self._x.flat[place]))  # what the function computes on the way may be as large
         with np.errstate(all="ignore"):
@@ -169,7 +215,7 @@ class Differences:
             gap, noise = abs(forward - backward), max(noise, self._noise / step)
         value = (forward + backward) / 2
         # On one side of it the function may not be defined.
-        return gap if np.isfinite(value) else float("inf"), Derivative(value, noise, step, False)
+        return gap if np.isfinite(value) else inf, Derivative(value, noise, step, False)
 
     def _is_alike(self, outputs: Sequence[Array]) -> bool:
         """Whether outputs have the shapes that they have at `x`."""
@@ -248,6 +294,22 @@ class Checked(msgspec.Struct, frozen=True):
     step: Number
 
 
+class _Gap(NamedTuple):
+    """An element of a gradient beside a difference.
+
+    Attributes:
+        size: how far they are apart.
+        largest: the greater one of them, without its sign.
+        slack, noise: how far they may be, by the tolerances, and by rounding.
+    """
+
+    size: float
+    largest: float
+    slack: float
+    noise: float
+    is_differing: bool
+
+
 class Comparison:
     """The gradient of a blob, and the differences that it is compared with.
 
@@ -304,6 +366,12 @@ class Comparison:
         """What may remain where all that the gradient was computed from cancels."""
         return CANCELLED * self._precision * self._around()
 
+    def _gap(self, ours: float, derivative: Derivative, relative: float, absolute: float) -> _Gap:
+        size, largest = abs(ours - derivative.value), max(abs(ours), abs(derivative.value))
+        slack, noise = relative * largest + absolute, NOISES * derivative.noise + self.differences.floor
+        is_differing = not (size <= slack + noise or size <= slack + noise + self._rounding)
+        return _Gap(size, largest, slack, noise, is_differing)
+
     def judged(self, outcomes: Sequence[Measured | Exception]) -> Checked:
         """The gradient compared with the differences at `places`; raises why one could not be measured there."""
         gradient, places = self._gradient, self.places
@@ -313,18 +381,19 @@ class Comparison:
         measured, method = _more_exact(outcomes, scale)
         if method == "complex step" and gradient.dtype == np.float64:
             relative = EXACT
-        floor = self.differences.floor
         differing, is_hidden, worst, error = 0, scale > 0, -1, (False, -1.0)
         for at, (place, derivative) in enumerate(zip(places, measured, strict=True)):
             if derivative.is_kink:
                 continue
-            apart, largest = abs(ours[place] - derivative.value), max(abs(ours[place]), abs(derivative.value))
-            slack, noise = relative * largest + absolute * scale, NOISES * derivative.noise + floor
-            is_differing = not (apart <= slack + noise or apart <= slack + noise + self._rounding)
+            gap = self._gap(ours[place], derivative, relative, absolute * scale)
+            if gap.is_differing and method == "central differences" and (closer := self.differences.again(place)):
+                measured[at] = closer
+                gap = self._gap(ours[place], closer, relative, absolute * scale)
+            is_differing = gap.is_differing
             differing += is_differing
-            is_hidden = is_hidden and not is_differing and slack < apart and scale < noise
-            off = float(apart / max(largest, LEAST * scale)) if largest else 0.0
-            off = off if np.isfinite(off) else float("inf")
+            is_hidden = is_hidden and not is_differing and gap.slack < gap.size and scale < gap.noise
+            off = float(gap.size / max(gap.largest, LEAST * scale)) if gap.largest else 0.0
+            off = off if np.isfinite(off) else inf
             if (is_differing, off) > error:
                 worst, error = at, (is_differing, off)
         kinks = sum(derivative.is_kink for derivative in measured)

@@ -110,6 +110,23 @@ def test_a_curve_at_its_bottom_is_no_kink():
     assert recorded(net, x=[0.0, 1e-7]).check("x").verdict == "agrees"
 
 
+def test_a_deep_net_that_makes_much_of_rounding_has_neither_faults_nor_kinks():
+    net, ws, rng = Net("deep"), Workspace(), np.random.default_rng(0)
+    ws.feed("h0", rng.normal(size=(4, 5)))
+    for block in range(70):
+        net.FC([f"h{block}", f"w{block}", f"b{block}"], f"a{block}")
+        net.Tanh(f"a{block}", f"t{block}")
+        net.Sum([f"h{block}", f"t{block}"], f"h{block + 1}")
+        ws.feed(f"w{block}", 2 * rng.normal(size=(5, 5)))
+        ws.feed(f"b{block}", np.zeros(5))
+    session = debug(net, ["h70"], workspace=ws)
+    assert [session.check(leaf).verdict for leaf in ("w15", "w25", "b28", "w30")] == ["agrees"] * 4
+    values = session._recording.values
+    key = next(key for key in values if key[0] == "w30_grad")
+    values[key] = 1.01 * values[key]
+    assert session.check("w30").verdict == "differs"
+
+
 def test_dropout_is_held_at_what_it_dropped():
     net = Net()
     net.Dropout("x", ["y", "mask"])
