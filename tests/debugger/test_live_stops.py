@@ -87,7 +87,7 @@ def engine_of(net: Any, ys: Any, options: dict[str, Any]) -> Any:
     return live(net, ys, **options)._engine
 
 
-@counts(12)
+@counts(24)
 def test_random_nets_stop_where_looking_at_everything_stops_them(count):
     rng, stopped = random.Random(fresh_seed()), 0
     for given, names in random_nets(count, rng):
@@ -99,10 +99,10 @@ def test_random_nets_stop_where_looking_at_everything_stops_them(count):
         found, other = stops(Live(engines[0]), marks), stops(LooksAtEverything(engines[1]), marks)
         assert found == other, marks
         stopped += len(found)
-    assert stopped > count / 2
+    assert stopped > 10 or count < 24
 
 
-@counts(12)
+@counts(24)
 def test_targets_are_found_where_looking_at_everything_finds_them(count):
     rng, found = random.Random(fresh_seed()), 0
     for given, names in random_nets(count, rng):
@@ -121,7 +121,7 @@ def test_targets_are_found_where_looking_at_everything_finds_them(count):
                     outcomes.append(str(error))
             assert outcomes[0] == outcomes[1], words
             found += isinstance(outcomes[0], tuple)
-    assert found > 0
+    assert found > 5 or count < 24
 
 
 @pytest.mark.parametrize("schedule", ["rank", "tape"])

@@ -158,7 +158,7 @@ class Differences:
 
     def at(self, place: int) -> Derivative:
         """The derivative with respect to element number `place`."""
-        step = self._step(place)
+        step = self._precision ** (1 / 3) * max(1.0, abs(float(self._x.flat[place])))
         found: list[tuple[float, Derivative]] = []
         for divisor in SMALLER:
             gap, derivative = self._with(place, step / divisor)
@@ -182,22 +182,19 @@ class Differences:
         narrowest, derivative = min(found, key=itemgetter(0))
         return derivative._replace(noise=max(derivative.noise, narrowest), is_kink=is_kink or is_jump)
 
-    def again(self, place: int) -> Derivative | None:
+    def closer(self, place: int, step: float) -> Derivative | None:
         """The central difference that a smaller step changes least, which it may be off; None: none can be measured.
 
-        A second look, before a gradient is said to differ: where third derivatives are large, the first step is too.
+        A second look from a step on, before a gradient is said to differ: where third derivatives are large, the step
+        may be, too.
         """
-        step = self._step(place)
         try:
             with np.errstate(all="ignore"):
                 found = [self._with(place, step / divisor)[1] for divisor in FINER]
         except (NotCheckable, GradvizError):
             return None
-        closer = [two._replace(noise=abs(one.value - two.value) + two.noise) for one, two in pairwise(found)]
-        return min((one for one in closer if np.isfinite(one.noise)), key=attrgetter("noise"), default=None)
-
-    def _step(self, place: int) -> float:
-        return float(self._precision ** (1 / 3) * max(1.0, abs(float(self._x.flat[place]))))
+        every = [two._replace(noise=abs(one.value - two.value) + two.noise) for one, two in pairwise(found)]
+        return min((one for one in every if np.isfinite(one.noise)), key=attrgetter("noise"), default=None)
 
     def _with(self, place: int, step: float) -> tuple[float, Derivative]:
         """How far the one-sided differences are apart, and the central one."""
@@ -386,16 +383,15 @@ class Comparison:
             if derivative.is_kink:
                 continue
             gap = self._gap(ours[place], derivative, relative, absolute * scale)
-            if gap.is_differing and method == "central differences" and (closer := self.differences.again(place)):
-                measured[at] = closer
-                gap = self._gap(ours[place], closer, relative, absolute * scale)
-            is_differing = gap.is_differing
-            differing += is_differing
-            is_hidden = is_hidden and not is_differing and gap.slack < gap.size and scale < gap.noise
+            if gap.is_differing and method == "central differences":
+                measured[at] = self.differences.closer(place, derivative.step) or derivative
+                gap = self._gap(ours[place], measured[at], relative, absolute * scale)
+            differing += gap.is_differing
+            is_hidden = is_hidden and not gap.is_differing and gap.slack < gap.size and scale < gap.noise
             off = float(gap.size / max(gap.largest, LEAST * scale)) if gap.largest else 0.0
             off = off if np.isfinite(off) else inf
-            if (is_differing, off) > error:
-                worst, error = at, (is_differing, off)
+            if (gap.is_differing, off) > error:
+                worst, error = at, (gap.is_differing, off)
         kinks = sum(derivative.is_kink for derivative in measured)
         is_any = worst >= 0
         is_hidden = is_hidden and is_any and self._rounding < scale  # else it is zero but for its own roundings

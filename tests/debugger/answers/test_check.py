@@ -335,7 +335,7 @@ def test_no_gradient_of_a_random_program_differs(count):
         for view in map(session.check, session.trace().gradients):
             assert view.verdict != "differs", view
             agreed += view.verdict == "agrees"
-    assert agreed > count
+    assert agreed > count / 2
 
 
 @pytest.mark.parametrize("question", ["#9", "#-1", "#", "nowhere", "x@5", 3, None, "#x"])
