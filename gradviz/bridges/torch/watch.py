@@ -112,6 +112,7 @@ class Notes:
         of: how many nodes it is to run.
 
     Attributes:
+        visited: how many nodes have run.
         inside: what a checkpoint sent to the leaves inside of it.
         running: the checkpoint that runs.
         error: what has ended it.
@@ -119,6 +120,7 @@ class Notes:
     """
 
     def __init__(self, keep: Keep = reference, limits: Limits | None = None, of: int | None = None) -> None:
+        self.visited = 0
         self._happened: list[Noted] = []
         # As little as can be done while the engine runs: what nodes sent and were given, and when.
         self._noted: list[tuple[Node, Gradients, Gradients, list[int], float] | Written | Returned] = []
@@ -169,17 +171,13 @@ class Notes:
             written = []
         now = perf_counter()
         self._noted.append((node, sent, arrived, written, now))
+        self.visited += 1
         if self._keep is not reference or not written:
             self._read()
             self._before = perf_counter()
         limits = self._limits
         if limits is not None and (limits.interrupts.is_asked or now > limits.pace.due):
             self._look_up(node, limits)
-
-    @property
-    def visited(self) -> int:
-        """How many nodes have run."""
-        return sum(not isinstance(one, Written | Returned) for one in (*self._happened, *self._noted))
 
     def _read(self) -> None:
         """Make visits of what was noted."""

@@ -82,7 +82,8 @@ class Notes(msgspec.Struct, eq=False):
     Attributes:
         grads_before: the gradients that Variables held before.
         seeds: where it started.
-        visits: what the schedule did.
+        visits: what the schedule did, but for what a recording within a budget has let go of.
+        visited: how many functions have gone backward.
         sums: what it added up on the way, in order.
         changes: what became of every ``grad``.
         error: what stopped it; None: it came to its end.
@@ -91,6 +92,7 @@ class Notes(msgspec.Struct, eq=False):
     grads_before: Mapping[Variable, Array]
     seeds: list[Seed] = []
     visits: list[Visit] = []
+    visited: int = 0
     sums: list[Sum] = []
     changes: Sequence[NotedChange] = ()
     error: Exception | None = None
@@ -110,10 +112,9 @@ class WatchedPass(Pass):
     def __init__(
         self, notes: Notes, limits: Limits, count: int, seeds: Sequence[tuple[Variable, Any]], **options: Any
     ) -> None:
-        self._visits = notes.visits
+        self._notes = notes
         self._limits = limits
         self._count = count
-        self._visited = 0
         super().__init__(seeds, add=partial(_add, notes.sums), **options)
 
     def _watched(self, function: Function, gys: Sequence[Any], wanted: int) -> Sequence[Any]:
@@ -121,11 +122,11 @@ class WatchedPass(Pass):
         if limits.stand is not None:
             limits.stand(function)
         visit = Visit(function, function.arrays, gys)
-        self._visits.append(visit)
-        self._visited += 1
+        self._notes.visits.append(visit)
+        self._notes.visited += 1
         if limits.interrupts.is_asked:
             raise interrupted(f"before {function.label} went backward")
-        limits.pace.reached(None, self._visited, self._count)
+        limits.pace.reached(None, self._notes.visited, self._count)
         if type(function) is not OperatorFunction:
             visit.gxs = self._run_own(visit, function, gys, wanted)
             return visit.gxs

@@ -124,7 +124,7 @@ def _by_rank(
         notes.changes = noted(changes(roots, run, retain_grad))
     except Exception as error:
         notes.error = error
-    limits.pace.end(None, len(notes.visits), len(notes.visits))
+    limits.pace.end(None, notes.visited, notes.visited)
     if limits.store is not None:
         whole()
     return whole

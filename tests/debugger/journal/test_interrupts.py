@@ -146,14 +146,15 @@ def test_progress_is_told_of_a_recording_that_takes_long(monkeypatch):
     assert words(SoFar(1200, 5000, 31400, 3.25)) == "Recorded 1,200 of 5,000 operators, 31,400 events in 3.2 s."
 
 
+@pytest.mark.parametrize("budget", [None, 0])
 @pytest.mark.parametrize("schedule", ["rank", "tape"])
-def test_the_last_that_is_told_of_a_pass_of_code_is_all_of_it(monkeypatch, schedule):
+def test_the_last_that_is_told_of_a_pass_of_code_is_all_of_it(monkeypatch, schedule, budget):
     monkeypatch.setattr("gradviz.runtime.pace.PATIENCE", 0.0)
     y = Variable(np.ones(3), name="x")
     for _ in range(20):
         y = functions.tanh(y)
     heard: list[SoFar] = []
-    recording = record_backward(functions.sum(y), schedule=schedule, progress=heard.append)
+    recording = record_backward(functions.sum(y), schedule=schedule, budget=budget, progress=heard.append)
     assert len(heard) >= 2
     assert heard[-1].operators == heard[-1].of == 21 or heard[-1].events == len(recording.events)
 
