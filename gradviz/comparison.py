@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from inspect import signature
 from itertools import zip_longest
 from time import perf_counter
@@ -159,15 +158,16 @@ def compare(f: Callable[..., Variable], *inputs: Operand, gradient: Array | None
             kind="bad_argument",
             ways_out=["Give the function, and behind it what it is called with: gradviz.compare(f, x)."],
         )
-    with suppress(ValueError):  # of one whose arguments Python does not know
-        try:
-            signature(f).bind(*inputs)
-        except TypeError as error:
-            raise GradientError(
-                f"What is compared cannot be called with {count_of(len(inputs), 'input')}: {error}.",
-                kind="bad_argument",
-                ways_out=["Give behind the function what it is called with: gradviz.compare(f, x, y)."],
-            ) from None
+    try:
+        signature(f).bind(*inputs)
+    except ValueError:  # Python does not know what it takes: calling it will tell
+        pass
+    except TypeError as error:
+        raise GradientError(
+            f"What is compared cannot be called with {count_of(len(inputs), 'input')}: {error}.",
+            kind="bad_argument",
+            ways_out=["Give behind the function what it is called with: gradviz.compare(f, x, y)."],
+        ) from None
     program = _repeated(f, inputs, gradient)
     ways = [_symbolic(program), *[_scheduled(program, name) for name in SCHEDULES]]
     return Comparison({way.name: way for way in ways}, tuple(_differences(ways)))

@@ -111,12 +111,12 @@ class Differences:
         self.is_finite = all(bool(np.isfinite(out).all()) for out in self._centre)
         self._precision = max((float(np.finfo(dtype).eps) for dtype in self.dtypes if dtype.kind == "f"), default=0.0)
 
-    @property
+    @cached_property
     def floor(self) -> float:
         """What rounding alone may make of a derivative that is zero."""
         return ROUNDINGS * self._precision * self._size / max(1.0, float(np.abs(self._x).max(initial=0.0)))
 
-    @property
+    @cached_property
     def _size(self) -> float:
         """The largest number that is added up in a derivative, or 1 of what is smaller, times its weight."""
         sizes = [
@@ -298,6 +298,7 @@ class _Gap(NamedTuple):
         size: how far they are apart.
         largest: the greater one of them, without its sign.
         slack, noise: how far they may be, by the tolerances, and by rounding.
+        is_differing: whether they are farther apart than that.
     """
 
     size: float
