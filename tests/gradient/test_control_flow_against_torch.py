@@ -6,7 +6,7 @@ A failure prints the program, made as small as hypothesis could.
 from collections import Counter
 
 import pytest
-from hypothesis import assume, given, note, settings
+from hypothesis import assume, given, note, seed, settings
 
 pytest.importorskip("torch", reason="the reference is PyTorch's autograd: pip install torch")
 
@@ -27,7 +27,8 @@ EXAMPLES = 400
 def test_gradients_are_those_of_autograd(count: int) -> None:
     census: Counter[str] = Counter()
 
-    @settings(max_examples=count, derandomize=True, deadline=None, database=None)
+    @seed(2)  # derandomized, the draw would be another one after each change of this test
+    @settings(max_examples=count, deadline=None, database=None)
     @given(programs())
     def agrees(program: Program) -> None:
         note(str(program))

@@ -287,8 +287,8 @@ def test_no_gradient_of_a_random_net_differs(count):
             assert view.verdict != "differs", f"{view}\n{case}"
             agreed += view.verdict == "agrees"
             exact += any(one.method == "complex step" for one in view.checks)
-    assert agreed > 2 * count
-    assert exact > count
+    assert agreed > 2.9 * count
+    assert exact > 1.25 * count
 
 
 @counts(40)
@@ -311,7 +311,7 @@ def test_a_fault_of_one_in_a_thousand_in_the_greatest_element_is_found_in_random
             assert session.check(f"#{index}").verdict == "differs", f"#{index}\n{case}"
             values[gradients[0]] = right
             found += 1
-    assert found > count
+    assert found > 1.5 * count
 
 
 def sent_in(session):
@@ -335,7 +335,7 @@ def test_no_gradient_of_a_random_program_differs(count):
         for view in map(session.check, session.trace().gradients):
             assert view.verdict != "differs", view
             agreed += view.verdict == "agrees"
-    assert agreed > count / 2
+    assert agreed > 20 or count < 16
 
 
 @pytest.mark.parametrize("question", ["#9", "#-1", "#", "nowhere", "x@5", 3, None, "#x"])

@@ -95,14 +95,14 @@ def test_a_given_gradient_that_nobody_needs_has_not_arrived():
 def test_states_of_random_nets_are_those_of_the_ir(count):
     pytest.importorskip("torch", reason="random nets are drawn with PyTorch")
     cases = [(case, session) for case, session in random_sessions(count, seed=5) if session.events[-1].kind != "Failed"]
-    assert sum(assert_states_agree(session, case.ys, case.skip, case.net.ops) for case, session in cases) > 3 * count
+    assert sum(assert_states_agree(session, case.ys, case.skip, case.net.ops) for case, session in cases) > 3.4 * count
 
 
 @counts(24)
 def test_states_of_random_programs_are_those_of_the_ir(count):
     pytest.importorskip("torch", reason="random programs are compared with PyTorch")
     cases = [one for one in random_programs(count, seed=6) if one[1].events[-1].kind != "Failed"]
-    assert sum(assert_states_agree(session, case.ys, case.skip, case.net.ops) for case, session in cases) > 2 * count
+    assert sum(assert_states_agree(session, case.ys, case.skip, case.net.ops) for case, session in cases) > 2.5 * count
 
 
 def test_the_last_event_is_said_to_have_changed_what_it_did():

@@ -18,10 +18,10 @@ from tests.random_cases import counts
 def test_a_recording_has_the_gradients_of_backward_and_changes_none(schedule: str, count: int) -> None:
     @settings(max_examples=count, deadline=None, derandomize=True, database=None, suppress_health_check=[*HealthCheck])
     @given(programs)
-    def test(program: Any) -> None:
+    def agrees(program: Any) -> None:
         check(program, schedule)
 
-    test()
+    agrees()
 
 
 def check(program: Any, schedule: str) -> None:
