@@ -438,8 +438,9 @@ def debug(net: Any = None, ys: Any = None, *, y: Any = None, **options: Any) -> 
         session = Session(None, recording)
         session._options = {name: value for name, value in options.items() if name != "ys"}
         if recording.size > MOST_SHOWN:
-            session.over()  # what verbs ask is read while one waits, and not at the first key
+            session.over()  # what verbs and questions ask is read while one waits, and not at the first key
             session.restart()
+            _ = recording.text
         return session
 
 

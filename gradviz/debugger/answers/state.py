@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import msgspec
@@ -23,6 +24,7 @@ from ...program.events import (
     Seeded,
 )
 from ...program.operator import parts_of
+from ...runtime.watched import uncollected
 from ..document import How
 from ..journal import NetText, Pace, Reading, Statement, Writing
 from ..telling import arrival
@@ -32,6 +34,8 @@ from .net_view import NetView, text_of
 from .recorded import Recorded
 
 T = TypeVar("T")
+
+NAME = attrgetter("name")
 
 
 class InHeap(msgspec.Struct, frozen=True):
@@ -219,6 +223,7 @@ CHANGING = (Played, Seeded, RuleApplied, GeneratorAdded, Accumulated, Deduplicat
 """Events that change the state."""
 
 
+@uncollected()
 def state_at(view: NetView, position: int, pace: Pace) -> StateView:
     """The state of the pass over a net at a position: what of its text and its writings is there by then.
 
@@ -230,7 +235,7 @@ def state_at(view: NetView, position: int, pace: Pace) -> StateView:
     numbers = recording.timeline.of(*CHANGING)
     before = map(of_pass.__getitem__, numbers[: np.searchsorted(numbers, position)].tolist())
     events = [event for event in pace.over(before) if event.path == path]
-    played = net.forward[: sum(type(event) is Played for event in events)]
+    played = net.forward[: list(map(type, events)).count(Played)]
     skip, ys = view.skip, {key for key, at in net.ys.items() if at <= position}
     uses: Versions[int] = {}
     arrived: Versions[Contribution] = {}
@@ -260,8 +265,7 @@ def state_at(view: NetView, position: int, pace: Pace) -> StateView:
 
 def _named(operator: Reading) -> str:
     """A gradient operator without versions: ``x_grad = TanhGradient(y, y_grad)``."""
-    inputs = joined([one.name for one in operator.inputs])
-    outputs = joined([one.name for one in operator.outputs])
+    inputs, outputs = joined(map(NAME, operator.inputs)), joined(map(NAME, operator.outputs))
     return f"{outputs} = {operator.op.type}({inputs})"
 
 
@@ -306,6 +310,8 @@ def _gradients(net: NetText, events: Iterable[Event]) -> dict[str, Gradient]:
             if isinstance(event.gradient, GradientSlice) and event.gradient.indices == event.blob:
                 del gradients[event.blob]  # it numbers the rows of itself
         elif isinstance(event, RuleApplied):  # what is overwritten in place without sending a gradient back has none
+            if None not in event.g_input:
+                continue
             op = net.forward[event.index].op
             for name, gradient in zip(op.inputs, event.g_input, strict=False):
                 if gradient is None and name in op.outputs and op.type not in NETS:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 
 from ...program import Gradient, Operator
 from ...program.control_flow import DUPLICATE, NETS, RUNNING_SUM, implicit_inputs, renamed
@@ -20,6 +20,9 @@ from .statements import AT_THE_END, Reading, Statement, Writing
 
 Hops = dict[int, tuple[str, int | None]]
 """Forward operator -> the blob and the operator that it reaches a y through, None when the blob is the y."""
+
+
+MADE = attrgetter("made")
 
 
 class NetText:
@@ -138,7 +141,7 @@ class NetText:
 
     def new_statements(self, at: int) -> list[Statement]:
         """The backward statements that came with the event at position `at`."""
-        first = last = bisect_left(self.backward, at, key=lambda one: one.made)
+        first = last = bisect_left(self.backward, at, key=MADE)
         while last < len(self.backward) and self.backward[last].made == at:
             last += 1
         return self.backward[first:last]

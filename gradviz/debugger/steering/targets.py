@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from ...program.events import (
     Seeded,
     Skipped,
     Visited,
+    gradient_operators,
 )
 from ...program.operator import bare, parts_of, version_in
 from ..journal import Indices, Recording, Statement, Writing
@@ -42,6 +44,9 @@ from .runs import Runs
 
 FEW = (Deduplicated, HookRan, ChangedByHand, GradWritten, Failed, Completed, EnteredSubnet, LeftSubnet)
 """Kinds of which there are few events in a pass."""
+
+OF_FORWARD = (Played, Visited, Skipped, RuleApplied)
+"""Kinds that are about a forward operator, and found by its type and by those of the operators that come with them."""
 
 
 class Targets:
@@ -84,9 +89,10 @@ class Targets:
 
     def _candidates(self, near: Near) -> Iterator[int]:
         """The events that can be about what a word names, but for those of running the program."""
+        of_pass = self._recording.noted[0]
         for kinds, can_be in near.filters.items():
             for number in self._timeline.of(*kinds).tolist():
-                event = self._events[number]
+                event = of_pass[number]
                 if event.path or can_be(event):
                     yield number
         yield from self._few.tolist()
@@ -105,11 +111,15 @@ class Targets:
     def _is_about(self, word: str, number: int) -> bool:
         """Whether a word finds an event."""
         event = self._events[number]
-        # The blobs that an event names itself are in focus.
+        # The blobs that an event names itself are in focus, and the types of its operators are words for it.
         if isinstance(event, GeneratorAdded | Accumulated) and event.blob == word:
             return True
         if isinstance(event, Played) and (word in event.op.inputs or word in event.op.outputs):
             return True
+        if isinstance(event, OF_FORWARD):
+            forward = self._recording.text.of(event).forward[event.index]
+            if forward.op.type == word or word in [op.type for op in gradient_operators(event)]:
+                return True
         return self._names(word, self._rows.subject(number), event.path) or (
             isinstance(event, EnteredSubnet) and word in passage_words(event.inner_path, is_run=False)
         )
@@ -267,7 +277,7 @@ class Near:
 
     def _has(self, *gradients: Gradient | None) -> bool:
         """Whether one of some gradients is called so, or was."""
-        return not all(self._names.isdisjoint(parts_of(gradient)) for gradient in gradients)
+        return not self._names.isdisjoint(chain.from_iterable(map(parts_of, gradients)))
 
 
 def _of_forward(statements: Iterable[Statement]) -> tuple[set[int], set[int]]:
