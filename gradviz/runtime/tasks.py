@@ -26,7 +26,7 @@ from .pace import PAUSE, Pace
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-LONG = 0.3
+LONG = 0.5
 """Seconds that a task lasts, at least 0.2 where the first items were among the slow ones."""
 
 FIRST = 64

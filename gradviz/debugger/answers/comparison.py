@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from functools import cached_property, partial
 from itertools import pairwise
 from math import hypot, inf, sqrt
 from operator import attrgetter, itemgetter
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -147,6 +148,12 @@ class Differences:
     def _most_noise(self) -> float:
         """What rounding makes of the outputs at most; more is a jump."""
         return min(AMPLIFIED * self._precision, sqrt(self._precision)) * self._size
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is sent to another process: the noise, too, which each of the tasks there would measure anew."""
+        with suppress(NotCheckable, GradvizError):
+            _ = self._noise
+        return vars(self)
 
     def __call__(self, place: int) -> Measured | Exception:
         """What is measured at element number `place`; or why nothing can be."""

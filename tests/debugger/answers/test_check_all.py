@@ -89,6 +89,13 @@ def test_samples_are_drawn_from_all_and_from_each(processes):
     assert "so many elements were drawn" in str(view)
 
 
+def counted_cube(op, x):
+    """Leaves a byte for each time that it is called, in whatever process."""
+    with open(os.environ[MARK], "ab") as file:
+        file.write(b".")
+    return x**3
+
+
 def test_an_executor_gives_the_same_answer_to_the_bit(processes):
     session = perceptron()
     with ThreadPoolExecutor(2) as threads:
@@ -96,6 +103,18 @@ def test_an_executor_gives_the_same_answer_to_the_bit(processes):
             here = session.check(question)
             assert session.check(question, executor=processes) == here
             assert session.check(question, executor=threads) == here
+
+
+def test_an_executor_runs_the_program_as_often_as_one_process(own_types, monkeypatch, tmp_path):
+    calls = tmp_path / "calls"
+    monkeypatch.setenv(MARK, str(calls))
+    session, times = own_cube(counted_cube), []
+    for executor in (None, ProcessPoolExecutor(1)):
+        calls.write_bytes(b"")
+        session.check("all", executor=executor)
+        times.append(len(calls.read_bytes()))
+    executor.shutdown()
+    assert times[0] == times[1] > 2 * 40  # two differences of each element
 
 
 @pytest.mark.parametrize("schedule", ["rank", "tape"])
