@@ -1,4 +1,4 @@
-"""Chainer's steps of the networks: it wants an environment of its own, with an older numpy."""
+"""Chainer's steps of the networks: it wants an environment of its own."""
 
 from collections.abc import Callable, Iterable
 from importlib import import_module
@@ -37,14 +37,22 @@ def lenet(blobs: Blobs) -> Step:
     return _step(blobs, convnet.LEAVES, scores)
 
 
+def chainer() -> Any:
+    """The module; it wants a table of numpy 1 when it is imported."""
+    if not hasattr(np, "sctypes"):
+        integers, floats = [np.int8, np.int16, np.int32, np.int64], [np.float16, np.float32, np.float64]
+        np.sctypes = {"int": integers, "float": floats}  # type: ignore[attr-defined]
+    return import_module("chainer")
+
+
 def _step(blobs: Blobs, names: Iterable[str], scores: Callable[[Any, dict[str, Any]], Any]) -> Step:
     """Loss and gradients of what `scores` makes of the leaves."""
-    chainer = import_module("chainer")
-    leaves = {name: chainer.Variable(blobs[name]) for name in names}
+    functions, variable = chainer().functions, chainer().Variable
+    leaves = {name: variable(blobs[name]) for name in names}
     labels = blobs["labels"].astype(np.int32)
 
     def step() -> dict[str, Any]:
-        loss = chainer.functions.softmax_cross_entropy(scores(chainer.functions, leaves), labels)
+        loss = functions.softmax_cross_entropy(scores(functions, leaves), labels)
         for leaf in leaves.values():
             leaf.cleargrad()
         loss.backward()

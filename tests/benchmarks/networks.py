@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.benchmarks import chainer_peer
 from tests.benchmarks.agreement import check_agreement
 from tests.benchmarks.figures import Answer, Figure, Skipped, Target
 from tests.benchmarks.pytorch_memory import STATUS
@@ -152,8 +153,8 @@ class ChainerCalls(TorchCalls):
 
 
 def by_chainer(model: str, batch: int) -> Step:
-    """By Chainer, which wants an environment of its own, with an older numpy."""
-    chainer, architecture = import_module("chainer"), demo().MODELS[model]
+    """By Chainer, which wants an environment of its own."""
+    chainer, architecture = chainer_peer.chainer(), demo().MODELS[model]
     shapes = demo().built(architecture)[2]
     leaves = {name: chainer.Variable(array) for name, array in demo().drawn(shapes)}
     images = images_for(architecture, batch)
