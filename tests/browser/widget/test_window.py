@@ -48,6 +48,19 @@ def is_read_at_every_step(host: Host, build: Build, width: int) -> None:
 
 
 @on_a_page
+@pytest.mark.parametrize("width", [900, 1280])
+def test_all_that_is_added_up_is_in_view_with_its_names(host: Host, width: int) -> None:
+    host.set_width(width)
+    view = host.show(skip_connection)
+    view.run_to("Accumulated")
+    names = view.graph.locator(".edge.hot text")
+    expect(names).to_have_count(2)
+    left, right = box(view.graph.locator(".gv-window"))[0], box(view.graph.locator(".gv-overview"))[0]
+    for begin, _, across, _ in map(box, names.all()):
+        assert left <= begin <= right - across
+
+
+@on_a_page
 def test_lanes_that_are_wide_apart_are_in_sight_together(host: Host) -> None:
     host.set_width(1440)
     view = host.show(wide_apart)

@@ -34,7 +34,7 @@ export function createMarking(trace: Trace, drawing: Drawing, drawnAs: (id: stri
   const groups = createGroupMarking(trace, drawing);
   let here: Element | undefined;
 
-  /** Gives the lines the looks that they have at a position; returns what to look at: what is current or new, else where we are. */
+  /** Gives the lines the looks that they have at a position; returns what to look at: what is current or new, with what leads to the new, else where we are. */
   function show(position: number, touched: Iterable<string>): Element[] {
     const event = currentEvent(trace, position);
     const marked: Element[] = [];
@@ -58,7 +58,9 @@ export function createMarking(trace: Trace, drawing: Drawing, drawnAs: (id: stri
     marked.push(...groups.show(position, touched, nodes));
     for (const edge of reached) {
       const isFuture = edge.existsFrom > position;
-      dress(edge.element, isFuture ? "future" : "past", { hot: !isFuture && fresh.has(edge.end) });
+      const isHot = !isFuture && fresh.has(edge.end);
+      if (isHot) marked.push(edge.element);
+      dress(edge.element, isFuture ? "future" : "past", { hot: isHot });
       norms.show(edge.element, position);
     }
     here?.classList.remove("here");

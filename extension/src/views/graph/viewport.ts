@@ -133,22 +133,23 @@ export function createViewport(drawing: Pictured) {
     zoomed = "by hand";
   }
 
-  /** Pans to have the elements in sight, not at all when they are: of what is too far apart, the `first` ones. */
+  /** Pans to have the elements in sight, not at all when they are: of what is too far apart the nodes without edges, then the `first` ones. */
   function follow(all: Element[], first: Element[], isSmooth = true): void {
     followed = [all, first];
     if (all.length === 0 || pane.clientWidth === 0) return;
     culling.reveal(all);
-    let boxes = placed(all);
+    const nodes = all.filter((one) => !one.classList.contains("edge"));
+    let boxes = placed(nodes);
     // Enlarged no further than it takes to see them together.
     const [wide, high] = [boxes.x.to - boxes.x.from, boxes.y.to - boxes.y.from];
     const fitting = scale * Math.min((room() - 2 * MARGIN) / wide, (pane.clientHeight - 2 * MARGIN) / high);
     if (zoomed === "to rest" && fitting < scale && scale > readable) {
       zoomAt(Math.max(fitting, readable) / scale, room() / 2, pane.clientHeight / 2);
-      boxes = placed(all);
+      boxes = placed(nodes);
     }
-    const before = first.length > 0 ? placed(first) : boxes;
-    const left = along(boxes.x, before.x, goal.left, room(), false);
-    const top = along(boxes.y, before.y, goal.top, pane.clientHeight, true);
+    const [whole, before] = [placed(all), first.length > 0 ? placed(first) : boxes];
+    const left = along(fits(whole.x, room()) ? whole.x : boxes.x, before.x, goal.left, room(), false);
+    const top = along(fits(whole.y, pane.clientHeight) ? whole.y : boxes.y, before.y, goal.top, pane.clientHeight, true);
     if (left !== goal.left || top !== goal.top) scroll(left, top, isSmooth);
   }
 
@@ -257,12 +258,14 @@ function middlesOfLanes(svg: SVGSVGElement): number[] {
 
 /** Where a window of a length, which begins at `at`, has to begin to show all, or what stands first and as much as can be beside it. */
 function along(all: Span, first: Span, at: number, length: number, isCentred: boolean): number {
-  const fits = all.to - all.from <= length - 2 * MARGIN;
-  if (fits && all.from >= at && all.to <= at + length) return at;
-  const span = fits ? all : first;
-  const wanted = fits && !isCentred ? at : (all.from + all.to - length) / 2;
+  const isWhole = fits(all, length);
+  if (isWhole && all.from >= at && all.to <= at + length) return at;
+  const span = isWhole ? all : first;
+  const wanted = isWhole && !isCentred ? at : (all.from + all.to - length) / 2;
   return Math.round(Math.min(span.from - MARGIN, Math.max(wanted, span.to + MARGIN - length)));
 }
+
+const fits = (span: Span, length: number): boolean => span.to - span.from <= length - 2 * MARGIN;
 
 /** How far to move to have all of a span between two edges, if it is short enough. */
 function inward(low: number, high: number, from: number, to: number): number {
