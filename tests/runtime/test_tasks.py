@@ -124,7 +124,7 @@ def test_what_fails_each_time_says_why():
     with ThreadPoolExecutor(2) as executor:
         (found,) = ask([Work(lambda item: 1 // item, [1, 0, 2])], executor)
     assert (found[0], found[2]) == (1, 0)
-    assert "3 times and failed: ZeroDivisionError: integer division or modulo by zero" in str(found[1])
+    assert "3 times and failed: ZeroDivisionError: " in str(found[1])
     assert isinstance(found[1].__cause__, ZeroDivisionError)
 
 

@@ -3,8 +3,8 @@
 import os
 import signal
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
 from multiprocessing import get_context
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,8 +13,6 @@ import gradviz.functions as F
 from gradviz import GradvizError, Net, Operator, Variable, debug, load, register_gradient, register_kernel
 from gradviz.debugger import CursorError
 from tests.debugger.answers.nets import diamond, recorded
-
-MARK = "GRADVIZ_TEST_MARK"
 
 
 @pytest.fixture(scope="module")
@@ -55,11 +53,10 @@ def cubed(op, x):
     return x**3
 
 
-def cubed_or_dead(op, x):
-    """The first other process that comes here dies."""
-    parent, mark = os.environ[MARK].split(":")
-    if os.getpid() != int(parent) and not Path(mark).exists():
-        Path(mark).touch()
+def cubed_or_dead(parent, mark, op, x):
+    """The first process but for this one that comes here dies, and leaves a file."""
+    if os.getpid() != parent and not mark.exists():
+        mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
     return x**3
 
@@ -89,9 +86,9 @@ def test_samples_are_drawn_from_all_and_from_each(processes):
     assert "so many elements were drawn" in str(view)
 
 
-def counted_cube(op, x):
+def counted_cube(calls, op, x):
     """Leaves a byte for each time that it is called, in whatever process."""
-    with open(os.environ[MARK], "ab") as file:
+    with calls.open("ab") as file:
         file.write(b".")
     return x**3
 
@@ -105,10 +102,9 @@ def test_an_executor_gives_the_same_answer_to_the_bit(processes):
             assert session.check(question, executor=threads) == here
 
 
-def test_an_executor_runs_the_program_as_often_as_one_process(own_types, monkeypatch, tmp_path):
-    calls = tmp_path / "calls"
-    monkeypatch.setenv(MARK, str(calls))
-    session, times = own_cube(counted_cube), []
+def test_an_executor_runs_the_program_as_often_as_one_process(own_types, tmp_path):
+    calls, times = tmp_path / "calls", []
+    session = own_cube(partial(counted_cube, calls))
     for executor in (None, ProcessPoolExecutor(1)):
         calls.write_bytes(b"")
         session.check("all", executor=executor)
@@ -149,19 +145,17 @@ def test_a_kernel_that_no_process_can_be_sent_is_named_and_threads_take_it(own_t
         assert session.check("all", executor=threads) == session.check("all")
 
 
-def test_a_process_that_dies_changes_nothing(own_types, monkeypatch, tmp_path):
-    monkeypatch.setenv(MARK, f"{os.getpid()}:{tmp_path / 'dead'}")
-    session = own_cube(cubed_or_dead)
+def test_a_process_that_dies_changes_nothing(own_types, tmp_path):
+    session = own_cube(partial(cubed_or_dead, os.getpid(), tmp_path / "dead"))
     here = session.check("all")
     with ProcessPoolExecutor(2) as executor, pytest.warns(RuntimeWarning, match="has died"):
         assert session.check("all", executor=executor) == here
     assert (tmp_path / "dead").exists()
 
 
-def test_a_worker_of_dask_that_dies_changes_nothing(own_types, monkeypatch, tmp_path):
+def test_a_worker_of_dask_that_dies_changes_nothing(own_types, tmp_path):
     distributed = pytest.importorskip("distributed", reason="Dask is not installed: no cluster of it is asked")
-    monkeypatch.setenv(MARK, f"{os.getpid()}:{tmp_path / 'dead'}")
-    session = own_cube(cubed_or_dead)
+    session = own_cube(partial(cubed_or_dead, os.getpid(), tmp_path / "dead"))
     cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
     with cluster, distributed.Client(cluster) as client:
         for executor in (client.get_executor(), client):
