@@ -70,7 +70,7 @@ class Graph:
         self.roots = [output_of(root) for root in roots]
         self.leaves: dict[Node, Tensor] = {}
         self.unordered_nodes: list[Node] = []
-        for node in _reached(root.node for root in self.roots):
+        for node in reached(root.node for root in self.roots):
             if is_leaf(node):
                 self.leaves[node] = cast(Any, node).variable
             else:
@@ -456,7 +456,7 @@ if _CREATED is None:
     cast(Any, torch.autograd.function.BackwardCFunction).__init__ = _begin
 
 
-def _reached(roots: Iterable[Node]) -> Iterator[Node]:
+def reached(roots: Iterable[Node]) -> Iterator[Node]:
     """Every node on the way from the roots, once."""
     stack = list(dict.fromkeys(roots))
     seen = set(stack)

@@ -40,7 +40,7 @@ def purpose_of(case: Case, step: Step | None, names: Sequence[str], *, are_read:
         return "Others like them are used, and the pass chooses by numbers which, so this seems to be on purpose."
     if step is None and not are_read and all(id(case.parameters[name]) in case.read_before for name in names):
         return "An earlier forward pass has read them, so it seems that each chooses what it uses."
-    if step is None and (drawing := _drawing(case, names)):
+    if step is None and not are_read and (drawing := _drawing(case, names)):
         return f"{code(drawing)} draws random numbers in Python, so it seems that it leaves them out at random."
     if step is None and (writes := min(case.parameters[name]._version for name in names)) > MOST_WRITES:
         return f"They have been written into {writes} times, as in steps of training, so other passes seem to use them."
