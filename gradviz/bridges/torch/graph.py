@@ -314,15 +314,6 @@ def version_of(tensor: Tensor) -> int:
         return -1
 
 
-def unwrapped(tensor: Tensor) -> Tensor:
-    """What function transforms of torch.func, as vmap, have wrapped; the tensor itself where none has, or none says."""
-    functorch = getattr(torch._C, "_functorch", None)
-    is_wrapped = getattr(functorch, "is_functorch_wrapped_tensor", lambda one: False)
-    while is_wrapped(tensor):
-        tensor = functorch.get_unwrapped(tensor)  # type: ignore[union-attr]
-    return tensor
-
-
 def fits(tensor: Like, one: Output) -> bool:
     """Whether a gradient is of the shape and type of an output; the engine makes it so before it adds it."""
     like = _metadata(one)
