@@ -133,7 +133,7 @@ def running(case: Case) -> Iterator[Finding]:
     roots = {maker_of(root) for root in case.graph_roots}
     for name, total in case.tensors_of_variables():
         maker = maker_of(total)
-        terms = [] if maker is None or maker in roots else sorted(_terms(maker), key=lambda one: one not in roots)
+        terms = [] if maker is None or maker in roots else _terms(maker)
         if len(terms) < FEWEST_PASSES or terms[0] not in roots or not _are_passes(terms[:FEWEST_PASSES]):
             continue
         line = None if maker is None else case.line(case.step_of(maker))
@@ -146,17 +146,14 @@ def running(case: Case) -> Iterator[Finding]:
 
 
 def _terms(maker: Node) -> list[Node]:
-    """What was added up, in any order."""
-    terms, stack, seen = [], [maker], {maker}
-    while stack:
-        one = stack.pop()
-        if type_of(one) == "add":
-            before = [each for each, _ in one.next_functions if each is not None and each not in seen]
-            seen.update(before)
-            stack += before
-        else:
-            terms.append(one)
-    return terms
+    """What was added to a sum one by one, the last first."""
+    terms: list[Node] = []
+    rest: Node | None = maker
+    while rest is not None and type_of(rest) == "add" and len(rest.next_functions) == 2:
+        (before, _), (term, _) = rest.next_functions
+        rest, term = (before, term) if term is not None else (None, before)
+        terms += [term] if term is not None else []
+    return terms if rest is None else [*terms, rest]
 
 
 def _are_passes(terms: list[Node]) -> bool:

@@ -46,14 +46,16 @@ def test_outputs_that_are_all_the_same_are_no_finding():
     assert not gradviz.diagnose(model(X).sum(), model).findings
 
 
+@pytest.mark.parametrize("decay", [0, 0.1])
 @pytest.mark.parametrize("is_of_numbers", [True, False])
-def test_a_sum_of_losses_with_their_graphs_is_a_remark(is_of_numbers):
+def test_a_sum_of_losses_with_their_graphs_is_a_remark(is_of_numbers, decay):
     model = net()
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
     total = 0
     with gradviz.torch.capture(model):
         for _ in range(4):
             loss = F.cross_entropy(model(X), Y)
+            loss = loss + decay * model[0].weight.square().sum() if decay else loss
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
