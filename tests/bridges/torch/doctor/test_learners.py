@@ -31,6 +31,19 @@ def test_units_that_are_all_the_same_are_harm_after_steps_too(is_after):
     assert found[0].sentence.startswith("The 8 units of `0` have the same weights and get the same gradient")
 
 
+@pytest.mark.parametrize("is_after", [True, False])
+def test_weights_of_zeros_are_harm_before_and_after_a_pass(is_after):
+    model = net()
+    for parameter in model.parameters():
+        nn.init.zeros_(parameter)
+    loss = F.cross_entropy(model(X), torch.tensor([0, 0, 1, 0, 0, 2]))
+    if is_after:
+        loss.backward()
+    (found,) = gradviz.diagnose(loss, model).findings
+    assert (found.kind, found.harm) == ("zero", True)
+    assert "`0.weight` are all zeros, and so is what is computed with them." in found.sentence
+
+
 def test_units_that_dropout_makes_different_are_no_finding():
     model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(), nn.Tanh(), nn.Linear(8, 3))
     for parameter in model.parameters():
