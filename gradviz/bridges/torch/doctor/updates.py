@@ -36,9 +36,10 @@ def forgotten(case: Case) -> Iterator[Finding]:
 
 
 def still(case: Case) -> Iterator[Finding]:
-    """Parameters that get a gradient and whose optimizer has the learning rate 0, which no scheduler has set."""
-    groups = [group for one in _of_variables(case) for group in one.param_groups if "initial_lr" not in group]
-    fixed = {id(one) for group in groups if float(group.get("lr", 1)) == 0 for one in group["params"]}
+    """Parameters that get a gradient and whose optimizer was made with the learning rate 0, and has it still."""
+    unset = [one for one in _of_variables(case) if float(one.defaults.get("lr", 1)) == 0]
+    groups = [group for one in unset for group in one.param_groups if float(group["lr"]) == 0]
+    fixed = {id(one) for group in groups for one in group["params"]}
     if names := [name for name, one in _trained(case).items() if id(one) in fixed]:
         step = next((one for one in reversed(case.longest) if one.function == "step"), None)
         sentence = f"{subject(names, case.parameters, 'get')} a gradient, and the learning rate of the optimizer is 0"
