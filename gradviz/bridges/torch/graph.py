@@ -70,7 +70,7 @@ class Graph:
         self.roots = [output_of(root) for root in roots]
         self.leaves: dict[Node, Tensor] = {}
         self.unordered_nodes: list[Node] = []
-        for node in _reached(root.node for root in self.roots):
+        for node in reached(root.node for root in self.roots):
             if is_leaf(node):
                 self.leaves[node] = cast(Any, node).variable
             else:
@@ -314,15 +314,6 @@ def version_of(tensor: Tensor) -> int:
         return -1
 
 
-def unwrapped(tensor: Tensor) -> Tensor:
-    """What function transforms of torch.func, as vmap, have wrapped; the tensor itself where none has, or none says."""
-    functorch = getattr(torch._C, "_functorch", None)
-    is_wrapped = getattr(functorch, "is_functorch_wrapped_tensor", lambda one: False)
-    while is_wrapped(tensor):
-        tensor = functorch.get_unwrapped(tensor)  # type: ignore[union-attr]
-    return tensor
-
-
 def fits(tensor: Like, one: Output) -> bool:
     """Whether a gradient is of the shape and type of an output; the engine makes it so before it adds it."""
     like = _metadata(one)
@@ -456,7 +447,7 @@ if _CREATED is None:
     cast(Any, torch.autograd.function.BackwardCFunction).__init__ = _begin
 
 
-def _reached(roots: Iterable[Node]) -> Iterator[Node]:
+def reached(roots: Iterable[Node]) -> Iterator[Node]:
     """Every node on the way from the roots, once."""
     stack = list(dict.fromkeys(roots))
     seen = set(stack)

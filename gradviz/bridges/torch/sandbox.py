@@ -27,7 +27,8 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from ...program import GradvizError
 from .flow import SWITCH, is_in_function, is_of_forward, is_viewed, name_of
-from .graph import Graph, Tensor, is_hooked, next_number, number_of, unwrapped
+from .graph import Graph, Tensor, is_hooked, next_number, number_of
+from .transforms import transform_level, unwrapped
 
 WIDE = {
     **dict.fromkeys((torch.float16, torch.bfloat16, torch.float32), torch.float64),
@@ -91,6 +92,8 @@ class Sandbox(TorchFunctionMode):
         # An outside tensor stays with its copy, so that no other one is taken for it.
         self.read = set[int]()
         self._copies = {id(own): (own, copy) for own, copy in given.items()}
+        # What transforms have made, by its identity and the transform in which it is read.
+        self._wrapped: dict[tuple[int, int | None], tuple[Tensor, Tensor]] = {}
         self._inside = WeakIdKeyDictionary(dict.fromkeys(given.values(), True))
         self._begun = next_number()
         # Whether gradients are on around the Functions that are applied.
@@ -140,7 +143,7 @@ class Sandbox(TorchFunctionMode):
         if not isinstance(value, Tensor) or value in self._inside:
             return value
         if (wrapped := unwrapped(value)) is not value:
-            return self._result(self._transformed(value, wrapped))
+            return self._transformed(value, wrapped)
         if value.grad_fn is not None:
             if number_of(value.grad_fn) >= self._begun:
                 return value
@@ -160,7 +163,10 @@ class Sandbox(TorchFunctionMode):
         return self._copies[id(value)][1]
 
     def _transformed(self, value: Tensor, wrapped: Tensor) -> Tensor:
-        """What a function transform has made of a tensor: no copy can stand for it."""
+        """What a function transform has made of a tensor: no copy can stand for it, but for its precision.
+
+        In one transform it is the same each time, so that a gradient can be asked for of what was computed with.
+        """
         if wrapped.is_leaf and wrapped.requires_grad and wrapped not in self._inside:
             raise GradvizError(
                 "The function gives what requires a gradient to a transform of torch.func, as vmap, which "
@@ -168,7 +174,10 @@ class Sandbox(TorchFunctionMode):
                 kind="not_again",
                 ways_out=["Give the transform data, and read parameters inside of it."],
             )
-        return value
+        key = id(value), transform_level()
+        if key not in self._wrapped:
+            self._wrapped[key] = value, self._result(value)
+        return self._wrapped[key][1]
 
     def _result(self, value: Any) -> Any:
         """What a function returned, as it goes on."""

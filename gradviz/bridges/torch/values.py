@@ -11,7 +11,8 @@ from torch.autograd.graph import Node
 
 from ...operators.registry import Array
 from ...program.net_halves import Key
-from .graph import DISABLED, Graph, Output, Tensor, maker_of, output_of, unwrapped, version_of
+from .graph import DISABLED, Graph, Output, Tensor, maker_of, output_of, version_of
+from .transforms import unwrapped
 from .watch import Keep, RecordedTensor, reference
 
 Part = Callable[[Tensor], Tensor]

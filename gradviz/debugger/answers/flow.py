@@ -72,6 +72,14 @@ def hooked(view: NetView, blob: Writing) -> list[str]:
     return sorted(hooks.intersection(map(str, computed_from(view, blob)))) if hooks else []
 
 
+def after_hooks(view: NetView, blob: Writing) -> Parts:
+    """What hooks have made of the gradient of a version; empty: they have left it as it was."""
+    for at, event in view.recorded.recording.events_of(HookRan):
+        if event.path == view.net.path and (event.blob, event.version) == blob.key:
+            return tuple(view.net.parts(event.after, at))
+    return ()
+
+
 def computed_from(view: NetView, blob: Writing) -> set[Writing]:
     """A version, and those that are computed from it."""
     behind = {blob}

@@ -15,7 +15,7 @@ from ..journal import NetText, Writing
 from ..statistics import norm_of
 from ..steering import CursorError
 from ..telling import arrival, ledger_of, loop_ledger, path_to_y, placed, producer, sum_of, sums_of_loops
-from .flow import Parts, array_of, gradient_of, meant
+from .flow import Parts, after_hooks, array_of, gradient_of, meant
 from .forms import Answer, Block, Grid, Paragraph, absent, digits, first_of, percent, way
 from .net_view import NetView
 from .recorded import Recorded
@@ -36,6 +36,7 @@ class LedgerView(Answer, frozen=True):
         is_left_out: whether numbers that are not there were computed, and left out of the file that was read.
         is_whole: whether no more contributions come.
         reason: why nothing was run, which would have computed them; else empty.
+        after_hooks: the blob version that hooks have made of the gradient; empty: they have left it as it was.
     """
 
     answer = "ledger"
@@ -43,6 +44,7 @@ class LedgerView(Answer, frozen=True):
     is_left_out: bool = False
     is_whole: bool = True
     reason: str = ""
+    after_hooks: str = ""
 
     def blocks(self) -> Iterator[Block]:
         ledger, unknown = self.ledger, LEFT_OUT if self.is_left_out else absent(None)
@@ -55,6 +57,10 @@ class LedgerView(Answer, frozen=True):
             rows,
             f"{ledger.total}: norm {digits(ledger.norm, unknown)}, cancellation {cancellation}",
         )
+        if self.after_hooks:
+            yield Paragraph(
+                f"A hook has made {self.after_hooks} of {ledger.total}: that is the gradient of {ledger.blob}."
+            )
         if self.reason:
             yield Paragraph(f"Nothing was run: {self.reason}")
 
@@ -163,16 +169,18 @@ def answer(here: NetView, blob: str) -> LedgerView:
     entry = _nearest(views, entries(here.recorded, about), about)
     if entry is None:
         return _of_one(here, word)
-    return LedgerView(entry.ledger(), is_whole=_is_whole(here, entry), reason=_reason(here))
-
-
-def _is_whole(here: NetView, one: Entry) -> bool:
-    """Whether no more contributions to a ledger come."""
     text = here.recorded.text
-    if text.whole is not None or one.subnet is not None:
-        return text.whole is not None
-    outermost = NetView(here.recorded, here.position, text.outermost)
-    return outermost.is_final(outermost.net.version(*key_of(one.blob)))
+    is_whole, changed = text.whole is not None, ""
+    if entry.subnet is None:
+        outermost = NetView(here.recorded, here.position, text.outermost)
+        version = outermost.net.version(*key_of(entry.blob))
+        is_whole, changed = outermost.is_final(version), _after_hooks(outermost, version)
+    return LedgerView(entry.ledger(), is_whole=is_whole, reason=_reason(here), after_hooks=changed)
+
+
+def _after_hooks(view: NetView, blob: Writing) -> str:
+    """The blob version that hooks have made of a gradient, of a sparse one its values; empty: none."""
+    return next((str(one) for one in reversed(after_hooks(view, blob))), "")
 
 
 def _nearest(views: Sequence[NetView], about: list[Entry], word: str) -> Entry | None:
@@ -244,7 +252,7 @@ def _of_one(here: NetView, word: str) -> LedgerView:
     )
     # A file has the statistics of the rows of a sparse gradient, and not that of the whole.
     is_left_out = view.recorded.is_saved and length is None and view.value(one.parts[-1]) is not None
-    return LedgerView(lone, is_left_out, view.is_final(blob), _reason(view))
+    return LedgerView(lone, is_left_out, view.is_final(blob), _reason(view), _after_hooks(view, blob))
 
 
 def _reason(view: NetView) -> str:

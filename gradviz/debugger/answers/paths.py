@@ -29,7 +29,7 @@ from ..document import Number, number
 from ..journal import Pace, Statement, Writing
 from ..statistics import Vector, as_vector, compare, furthest, norm, norm_of, vector
 from ..steering import bad_argument, whole_number
-from .flow import Parts, Sent, added, array_of, arriving, gives, gradient_of, meant, seeds
+from .flow import Parts, Sent, added, after_hooks, array_of, arriving, gives, gradient_of, meant, seeds
 from .forms import Answer, Block, Grid, Paragraph, absent, digits, percent, way
 from .net_view import NetView
 from .rerun import backward_run
@@ -200,7 +200,9 @@ def answer(here: NetView, y: str | None, x: str, k: int, pace: Pace) -> PathsVie
     pace.end(None, count, count)
     gradient = gradient_of(view, blob)
     is_whole = starts.keys() == seeds(view).keys() and view.is_final(blob)
-    arrived = _array(view, blob, gradient.parts) if gradient is not None and is_whole else None
+    arrived = None
+    if gradient is not None and is_whole:
+        arrived = _array(view, blob, after_hooks(view, blob) or gradient.parts)
     difference = None
     if whole is not None and arrived is not None:
         difference = furthest(moved(arrived, CPU), moved(whole, CPU))

@@ -11,6 +11,9 @@ from tests.bridges.torch.models import Through
 X, Y = torch.randn(5, 6, generator=torch.Generator().manual_seed(2)), torch.tensor([0, 1, 1, 0, 1])
 
 
+ROW = X[0]
+
+
 @pytest.fixture
 def model():
     torch.manual_seed(7)
@@ -148,3 +151,19 @@ def test_what_a_function_returns_as_it_was_given_goes_on(model):
     view = checked(lambda: F.cross_entropy(Through.apply(model(X)), Y))
     assert view.verdict == "agrees", view
     assert "stayed as it was" not in str(view)
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [
+        lambda value: torch.func.grad(value)(ROW),
+        lambda value: torch.func.vmap(torch.func.grad(value))(X),
+        lambda value: torch.func.hessian(value)(ROW),
+    ],
+    ids=["grad", "grad in vmap", "hessian"],
+)
+def test_what_a_transform_is_given_of_other_variables_is_in_double_precision_too(transform, model):
+    view = checked(lambda: transform(lambda x: model(x)[0]).square().sum())
+    assert view.verdict == "agrees", view
+    assert "The function was run in double precision, on copies." in str(view)
+    assert "own precision" not in str(view)

@@ -49,11 +49,22 @@ def test_a_hook_on_a_leaf_read_twice_changes_the_sum():
     assert hooked(session) == [("w", None)]
     ledger = session.ledger("w")
     assert "sum of 3 contributions" in str(ledger)
+    assert ledger.after_hooks == "w_grad@2"
+    assert "A hook has made w_grad@2 of w_grad@1: that is the gradient of w@0." in str(ledger)
     expected = 2 * w.detach() + 3
     assert np.array_equal(session.value("w_grad@1"), expected)
     assert np.array_equal(session.value("w_grad@2"), -expected)
     loss.backward()
     assert torch.equal(w.grad, -expected)
+
+
+@pytest.mark.parametrize(("factor", "after"), [(2, "w_grad@1"), (1, "")])
+def test_a_ledger_of_a_lone_gradient_tells_what_a_hook_has_made_of_it(factor, after):
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    w.register_hook(lambda grad: grad * factor)
+    ledger = gradviz.debug((w * 3).sum()).ledger("w")
+    assert ledger.after_hooks == after
+    assert ("A hook has made" in str(ledger)) is bool(after)
 
 
 def test_a_hook_that_only_looks_is_no_event():

@@ -101,6 +101,14 @@ def test_no_hook_runs_and_it_is_said_where_one_has_changed_the_gradient():
     assert "a hook, or the like, has changed what flows" in str(view)
 
 
+def test_that_a_hook_of_the_blob_itself_has_changed_the_gradient_is_said():
+    w = torch.tensor([3.0, 4.0], requires_grad=True)
+    w.register_hook(lambda grad: grad * 10)
+    view = gradviz.debug((w * 3).sum()).paths("w")
+    assert (view.parts[0].tolist(), view.difference) == ([3, 3], 27)
+    assert "a hook, or the like, has changed what flows" in str(view)
+
+
 def test_that_a_hook_has_changed_what_flows_is_said_of_a_part_of_the_paths_too():
     x = torch.tensor([3.0, 4.0], requires_grad=True)
     h = x * 2

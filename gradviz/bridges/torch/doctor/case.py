@@ -154,6 +154,13 @@ class Case:
                 read.update(seen for step in one.flow.steps for seen in step.reads)
         return sorted((step for one in chosen for step in one.flow.steps), key=lambda step: step.number)
 
+    @cached_property
+    def read_before(self) -> set[int]:
+        """The identities of the tensors that earlier captures have seen read."""
+        others = (one for one in REMEMBERED if one not in self.captures)
+        reads = (seen.ref() for one in others for step in one.flow.steps for seen in step.reads)
+        return {id(one) for one in reads if one is not None}
+
     @property
     def longest(self) -> Sequence[Step]:
         """What the capture has seen that saw most: between two of them there may be a zero_grad()."""

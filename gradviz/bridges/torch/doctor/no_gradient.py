@@ -14,7 +14,7 @@ from .case import Case, capitalized, each_of, grouped, in_line, subject, them, w
 from .causes import GO_ON, Cause, called_by, cause_of, says_of
 from .diagnosis import Finding
 from .no_loss import left_over, loss_line
-from .purpose import hold_another, purpose_of
+from .purpose import hold_another, purpose_of, undecided
 from .reach import ABOUT_GRADIENTS, Cut, Reach, reach
 
 MOST_NAMED = 4
@@ -159,8 +159,18 @@ def _unread(case: Case, names: list[str], *, was_called: bool) -> Finding:
     why = f"nothing reads {it}, though its module is called" if called else f"no call of the forward pass reads {it}"
     sentence = f"{subject(names, case.parameters, 'get')} no gradient: {why}."
     reason = "" if was_called and not hold_another(case, names) else purpose_of(case, None, names)
+    doubt = "" if was_called or reason else _doubt(case, names)
     evidence = (*each_of(names), *filter(None, [reason]))
-    return Finding("unused", sentence, tuple(names), None, not reason, evidence, _ways_out_unused(it))
+    harm = not (reason or doubt)
+    return Finding("unused", sentence + doubt, tuple(names), None, harm, evidence, _ways_out_unused(it))
+
+
+def _doubt(case: Case, names: Sequence[str]) -> str:
+    """That one pass does not tell a choice from a mistake, in a sentence that goes on; empty: nothing speaks for it."""
+    around, are = undecided(case, names), "it is" if len(names) == 1 else "they are"
+    if not around:
+        return ""
+    return f" Others in {code(around)} are used: one pass does not tell whether it chooses, or {are} forgotten."
 
 
 def _ways_out_unused(it: str) -> tuple[str, ...]:
@@ -176,7 +186,9 @@ def _by_purpose(case: Case, names: Sequence[str], *, are_read: bool = False) -> 
     rest = list(names)
     for path in case.modules.values():
         own = [name for name in names if name.startswith(f"{path}.")]
-        if path and own and set(own) <= set(rest) and purpose_of(case, None, own, are_read=are_read):
+        if not path or not own or not set(own) <= set(rest):
+            continue
+        if purpose_of(case, None, own, are_read=are_read) or (not are_read and undecided(case, own)):
             yield own
             rest = [name for name in rest if name not in own]
     if rest:
@@ -192,8 +204,10 @@ def _unknown(case: Case, names: list[str]) -> Finding:
         f"from {it}, or a detach(), .data, no_grad, item() or a cast to integers cut the way."
     )
     reason = purpose_of(case, None, names)
-    evidence = (*each_of(names), *filter(None, [reason]))
-    return Finding("unused", sentence, tuple(names), None, not reason, evidence, (*_ways_out_unused(it)[:1], hint))
+    doubt = "" if reason else _doubt(case, names)
+    evidence, harm = (*each_of(names), *filter(None, [reason])), not (reason or doubt)
+    ways_out = (*_ways_out_unused(it)[:1], hint)
+    return Finding("unused", sentence + doubt, tuple(names), None, harm, evidence, ways_out)
 
 
 def _beside(case: Case, trainable: Sequence[str]) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -37,6 +38,12 @@ def purpose_of(case: Case, step: Step | None, names: Sequence[str], *, are_read:
         return "An optimizer has moved them in an earlier step, so this seems to be on purpose."
     if step is None and _are_chosen(case, names):
         return "Others like them are used, and the pass chooses by numbers which, so this seems to be on purpose."
+    if step is None and not are_read and all(id(case.parameters[name]) in case.read_before for name in names):
+        return "An earlier forward pass has read them, so it seems that each chooses what it uses."
+    if step is None and not are_read and (drawing := _drawing(case, names)):
+        return f"{code(drawing)} draws random numbers in Python, so it seems that it leaves them out at random."
+    if step is None and (writes := min(case.parameters[name]._version for name in names)) > MOST_WRITES:
+        return f"They have been written into {writes} times, as in steps of training, so other passes seem to use them."
     if step is not None and (step.is_in_checkpoint or (step.is_tracked and step.function not in ON_PURPOSE)):
         return ""
     module, path = _whole(case, names)
@@ -56,6 +63,19 @@ def purpose_of(case: Case, step: Step | None, names: Sequence[str], *, are_read:
     return ""
 
 
+def undecided(case: Case, names: Sequence[str]) -> str:
+    """The list or dict of modules that members are left out of while others are used: of one pass nobody can say
+    whether they are forgotten or it chooses. Its path; empty: there is none."""
+    used = {id(one) for one in case.leaves}
+    for module, path in case.modules.items():
+        if not path or not isinstance(module, torch.nn.ModuleList | torch.nn.ModuleDict):
+            continue
+        idle = [f"{path}.{key}." for key, one in module.named_children() if used.isdisjoint(map(id, one.parameters()))]
+        if 0 < len(idle) < len(module) and all(name.startswith(tuple(idle)) for name in names):
+            return path
+    return ""
+
+
 def _becomes_a_leaf(case: Case, step: Step | None) -> bool:
     """Whether the result of a call goes into a leaf that gradients go to, as in an inner loop."""
     leaves = filter(None, map(look_up, case.leaves))
@@ -70,6 +90,10 @@ def hold_another(case: Case, names: Sequence[str]) -> bool:
 def _have_moved(case: Case, names: Sequence[str]) -> bool:
     """Whether optimizers have made a step with parameters, of which most keep something."""
     return all(any(one.state.get(case.parameters[name]) for one in case.optimizers) for name in names)
+
+
+MOST_WRITES = 16
+"""How often initial values are written at most: steps of an optimizer that keeps nothing, as plain SGD, go on."""
 
 
 CHOOSES = {"topk", "index", "index_select", "index_put", "index_add", "masked_select", "masked_scatter", "scatter_add"}
@@ -88,6 +112,20 @@ def _are_chosen(case: Case, names: Sequence[str]) -> bool:
     asks = (step for step in case.steps if step.function in ASKS)
     is_asked = any(module in case.modules for step in asks for module in step.modules)
     return is_asked or any(type_of(node) in CHOOSES for node in case.graph.nodes)
+
+
+DRAWS = {"random", "randrange", "choice"}
+"""Names in code that draws random numbers without PyTorch: those of Python's `random`, and of `numpy.random`."""
+
+
+def _drawing(case: Case, names: Sequence[str]) -> str:
+    """The class around parameters whose forward draws random numbers without PyTorch; empty: none does."""
+    for module, path in case.modules.items():
+        forward = getattr(inspect.unwrap(type(module).forward), "__code__", None)
+        is_around = not path or all(name.startswith(f"{path}.") for name in names)
+        if is_around and forward is not None and not DRAWS.isdisjoint(forward.co_names):
+            return type(module).__name__
+    return ""
 
 
 def _whole(case: Case, names: Sequence[str]) -> tuple[Module | None, str]:

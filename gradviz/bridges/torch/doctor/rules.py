@@ -12,7 +12,7 @@ from .losses import along_the_batch, applied_twice, divergence, no_logarithms, s
 from .no_gradient import frozen, none_sent, parameters_without
 from .no_loss import loss_without
 from .not_finite import not_finite
-from .sizes import sizes
+from .sizes import sizes, symmetric
 from .structure import (
     computed_once,
     hidden_modules,
@@ -21,8 +21,8 @@ from .structure import (
     switched,
     tied_by_data,
 )
-from .training import doubled, fails, no_leaves, not_scalar, second_derivatives, uncalled
-from .updates import emptied, forgotten, late, missed, replaced
+from .training import doubled, fails, no_leaves, not_scalar, running, second_derivatives, uncalled
+from .updates import emptied, forgotten, late, missed, replaced, still
 from .zeros import zeros
 
 Rule = Callable[[Case], Iterator[Finding]]
@@ -48,9 +48,12 @@ RULES: tuple[Rule, ...] = (
     emptied,
     late,
     missed,
+    still,
+    running,
     parameters_without,
     none_sent,
     zeros,
+    symmetric,
     doubled,
     sizes,
     stretched,

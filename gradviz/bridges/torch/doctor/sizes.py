@@ -1,4 +1,4 @@
-"""Gradients that are far too large or small: along the depth of a model, and what float16 loses."""
+"""Gradients that are far too large or small, along the depth of a model or by float16, or the same for all units."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from statistics import median
 import torch
 
 from ....program.errors import code
-from ..graph import is_leaf, saved_by, type_of
+from ..graph import Tensor, is_leaf, saved_by, type_of
 from ..instances import instances
 from .case import Case, in_line
 from .diagnosis import Finding
@@ -140,3 +140,37 @@ def _lost(case: Case) -> Iterator[Finding]:
                 place, ways_out = case.place(visit.node), HALF[:1]
                 yield Finding("underflow", sentence, line=line, harm=False, ways_out=ways_out, place=place)
                 return
+
+
+LAYERS = (torch.nn.Linear, torch.nn.Conv1d, torch.nn.Conv2d, torch.nn.Conv3d)
+"""Those whose weights have a row for each unit."""
+
+CLOSE = 1e-5
+"""Of the size of weights or gradients by how much rounding makes rows differ at most."""
+
+
+def symmetric(case: Case) -> Iterator[Finding]:
+    """Layers whose units have the same weights and get the same gradient, if another layer is behind them."""
+    gradients = {id(case.graph.leaves[node]): one for node, one in leaf_gradients(case).items()}
+    last_readers = {before: place for node, place in case.graph.index.items() for before, _ in node.next_functions}
+    places = {id(leaf): last_readers.get(node, 0) for node, leaf in case.graph.leaves.items() if leaf.dim() > 1}
+    for module, path in case.modules.items():
+        weight, bias = (module._parameters.get(name) for name in ("weight", "bias"))
+        if not isinstance(module, LAYERS) or weight is None or (gradient := gradients.get(id(weight))) is None:
+            continue
+        is_last = places[id(weight)] == max(places.values())
+        same = [weight, gradient] if bias is None else [weight, gradient, bias]
+        if not is_last and len(weight) > 1 and all(bool(one.any()) for one in same[:2]) and all(map(_are_equal, same)):
+            sentence = (
+                f"The {len(weight)} units of {code(path or type(module).__name__)} have the same weights and get the "
+                "same gradient: they never become different."
+            )
+            ways_out = ("Draw initial weights at random, as its class does: reset_parameters().",)
+            name = f"{path}.weight" if path else "weight"
+            yield Finding("symmetric", sentence, (name,), ways_out=ways_out)
+
+
+def _are_equal(tensor: Tensor) -> bool:
+    """Whether all rows are the same but for rounding; NaN is never."""
+    rows = tensor.detach()
+    return bool((rows - rows[:1]).abs().max() <= CLOSE * rows.abs().max())

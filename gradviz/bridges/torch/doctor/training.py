@@ -1,4 +1,4 @@
-"""What goes wrong around a backward pass: gradients pile up, variables are no leaves any more, passes are repeated."""
+"""What goes wrong around a backward pass: gradients or graphs pile up, variables are no leaves any more."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ....program.code_line import CodeLine, line_at
 from ....program.errors import code, message_of
 from ..flow import Step, storage_of
 from ..frames import variables_of
-from ..graph import Output, Tensor, function_of, type_of
+from ..graph import Output, Tensor, function_of, is_freed, is_leaf, maker_of, reached, type_of
 from ..watch import Hooked
 from .case import Case, in_line, line_of, line_of_code, subject, where
 from .damage import overwritten
@@ -122,6 +122,47 @@ def changes(step: Step, tensor: Tensor) -> bool:
         return any(one.ref() is tensor for one in step.reads)
     storage = storage_of(tensor)
     return any(one.storage == storage and not (step.is_tracked and one.requires_grad) for one in step.writes)
+
+
+FEWEST_PASSES = 3
+"""Passes of a sum that is no loss of several terms."""
+
+
+def running(case: Case) -> Iterator[Finding]:
+    """Variables that hold the sum of the loss and of losses of other passes, which have gone backward each."""
+    roots = {maker_of(root) for root in case.graph_roots}
+    for name, total in case.tensors_of_variables():
+        maker = maker_of(total)
+        terms = [] if maker is None or maker in roots else _terms(maker)
+        if len(terms) < FEWEST_PASSES or terms[0] not in roots or not _are_passes(terms[:FEWEST_PASSES]):
+            continue
+        line = None if maker is None else case.line(case.step_of(maker))
+        sentence = (
+            f"{code(name)} adds up the losses of {len(terms)} passes{in_line(line)} with their graphs, which stay in "
+            "memory as long as it does."
+        )
+        ways_out = (f"Add up numbers: {name} += loss.item(), or loss.detach().",)
+        yield Finding("running", sentence, (name,), line, harm=False, ways_out=ways_out)
+
+
+def _terms(maker: Node) -> list[Node]:
+    """What was added to a sum one by one, the last first."""
+    terms: list[Node] = []
+    rest: Node | None = maker
+    while rest is not None and type_of(rest) == "add" and len(rest.next_functions) == 2:
+        (before, _), (term, _) = rest.next_functions
+        rest, term = (before, term) if term is not None else (None, before)
+        terms += [term] if term is not None else []
+    return terms if rest is None else [*terms, rest]
+
+
+def _are_passes(terms: list[Node]) -> bool:
+    """Whether losses are of passes alike that have no operator in common, all but the first gone backward."""
+    graphs = [{node for node in reached([one]) if not is_leaf(node)} for one in terms]
+    first, *others = graphs
+    kinds = sorted(map(type_of, first))
+    are_alike = all(sorted(map(type_of, one)) == kinds and any(map(is_freed, one)) for one in others)
+    return are_alike and len(set().union(*graphs)) == len(terms) * len(first)
 
 
 def uncalled(case: Case) -> Iterator[Finding]:

@@ -35,6 +35,19 @@ def forgotten(case: Case) -> Iterator[Finding]:
         yield Finding("forgotten", sentence, (), line, ways_out=ways_out)
 
 
+def still(case: Case) -> Iterator[Finding]:
+    """Parameters that get a gradient and whose optimizer was made with the learning rate 0, and has it still."""
+    unset = [one for one in _of_variables(case) if float(one.defaults.get("lr", 1)) == 0]
+    groups = [group for one in unset for group in one.param_groups if float(group["lr"]) == 0]
+    fixed = {id(one) for group in groups for one in group["params"]}
+    if names := [name for name, one in _trained(case).items() if id(one) in fixed]:
+        step = next((one for one in reversed(case.longest) if one.function == "step"), None)
+        sentence = f"{subject(names, case.parameters, 'get')} a gradient, and the learning rate of the optimizer is 0"
+        sentence += f": its step{in_line(case.line(step))} changes nothing." if step else "."
+        ways_out = ("Give the optimizer a learning rate: torch.optim.SGD(model.parameters(), lr=0.1).",)
+        yield Finding("still", sentence, tuple(names), case.line(step), bool(step), each_of(names), ways_out)
+
+
 def emptied(case: Case) -> Iterator[Finding]:
     """Gradients that are put to zero between a pass and the step that was to use them, the last one of a capture."""
     leaves = leaves_of(case)

@@ -126,11 +126,7 @@ def _zero(case: Case, birth: Birth, node: Node, names: Sequence[str]) -> Finding
     elif type in LOSSES and is_done:
         why, harm = "the loss is 0, there is nothing left to learn", False
     elif type not in SATURATES and (never := [name for name in names if _makes_zeros(case, name)]):
-        why, harm = (
-            f"{subject(never, case.parameters, 'are')} all zeros, and so is what is computed with {them(never)}",
-            not is_done,
-        )
-        line, ways = None, ("Draw initial weights at random: of zeros nothing is learnt but biases.",)
+        why, harm, line, ways = _are_zeros(case, never), not is_done, None, (DRAW,)
     elif type in CUTS:
         why = f"{operator}{at} cuts every element off, and its derivative is 0 there"
         why += " (a dead ReLU)" if type in ("relu", "threshold") else ""
@@ -163,6 +159,11 @@ def _zero(case: Case, birth: Birth, node: Node, names: Sequence[str]) -> Finding
         line = case.rule_line(node)
         why, harm = f"{_zero_factor(case, birth, node, them(names))}{in_line(line)}", False
     return Finding(kind, f"{gets}: {why}.", tuple(names), line, harm, each_of(names), ways, case.place(node))
+
+
+def _are_zeros(case: Case, never: Sequence[str]) -> str:
+    """That weights are all zeros, in words."""
+    return f"{subject(never, case.parameters, 'are')} all zeros, and so is what is computed with {them(never)}"
 
 
 def _makes_zeros(case: Case, name: str) -> bool:
@@ -222,6 +223,7 @@ def _of_one(node: Node) -> str:
 
 
 STRAIGHT = "Let the gradient pass straight through: y = x + (x.round() - x).detach(), with your operator for round."
+DRAW = "Draw initial weights at random: of zeros nothing is learnt but biases."
 HALF = ("Scale the loss up while going backward: torch.amp.GradScaler.", "Use bfloat16 or float32.")
 
 
@@ -264,6 +266,10 @@ def _unexplained(case: Case, names: list[str]) -> Iterator[Finding]:
     leaves = [case.parameters[name] for name in names if name in case.parameters]
     # What is sent to a bias may add up to zero.
     if any(one.dim() > 1 for one in leaves) and len(names) < len(leaf_gradients(case)) and not _is_done(case):
+        if never := [name for name in names if _makes_zeros(case, name)]:
+            sentence = f"{subject(names, case.parameters, 'hold')} a gradient of zeros: {_are_zeros(case, never)}."
+            yield Finding("zero", sentence, tuple(names), None, True, each_of(names), (DRAW,))
+            return
         sentence = f"{subject(names, case.parameters, 'hold')} a gradient of zeros; why is not known after backward()."
         ways_out = ("Call diagnose before backward(): then what made it zero is found.",)
         yield Finding("zero", sentence, tuple(names), harm=False, evidence=each_of(names), ways_out=ways_out)

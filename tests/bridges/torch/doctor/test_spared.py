@@ -1,6 +1,7 @@
 """Parameters without a gradient in programs that are right: idle experts, models of another loss, copies."""
 
 import copy
+import random
 
 import pytest
 import torch
@@ -144,3 +145,102 @@ def test_gradients_that_a_scaler_has_made_larger_are_not_huge_whichever_loss_is_
     loss = (model(torch.ones(2, 4)) - 3).square().mean()
     scaler.scale(loss).backward()
     assert not gradviz.diagnose(loss, model).findings
+
+
+class Heads(nn.Module):
+    """A trunk, and a head for each task, of which a pass uses one."""
+
+    def __init__(self, heads):
+        super().__init__()
+        self.trunk, self.heads = nn.Linear(4, 4), heads
+
+    def forward(self, x, task):
+        return self.heads[task](self.trunk(x))
+
+
+@pytest.mark.parametrize("is_captured", [True, False])
+@pytest.mark.parametrize(
+    ("heads", "tasks"),
+    [
+        (lambda: nn.ModuleList([nn.Linear(4, 2) for _ in range(3)]), [0, 1, 2, 0]),
+        (lambda: nn.ModuleDict({task: nn.Linear(4, 2) for task in "abc"}), ["a", "b", "c", "a"]),
+    ],
+)
+def test_heads_of_which_each_step_uses_one_are_a_remark(heads, tasks, is_captured):
+    model = Heads(heads())
+    optimizer = torch.optim.SGD(model.parameters(), 0.01)
+    findings = []
+    for task in tasks:
+        with gradviz.torch.capture(model) if is_captured else torch.enable_grad():
+            loss = model(torch.ones(2, 4), task).square().mean()
+        found = gradviz.diagnose(loss, model)
+        assert found.is_healthy, str(found)
+        findings.append(found.findings[0])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert (findings[0].kind, len(findings[0].names)) == ("unused", 4)
+    assert findings[0].sentence.endswith(
+        "Others in `heads` are used: one pass does not tell whether it chooses, or they are forgotten."
+    )
+
+
+class Drawing(nn.Module):
+    """Two layers without a number, one of which is left out at random."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x, chance=1.0):
+        x = self.first(x)
+        return x if random.random() < chance else self.last(x)
+
+
+@pytest.mark.parametrize("is_captured", [True, False])
+def test_a_layer_that_is_left_out_by_a_random_number_of_python_is_a_remark(is_captured):
+    model = Drawing()
+    with gradviz.torch.capture(model) if is_captured else torch.enable_grad():
+        loss = model(torch.ones(2, 4)).sum()
+    (found,) = gradviz.diagnose(loss, model).findings
+    assert (found.kind, found.harm, found.names) == ("unused", False, ("last.weight", "last.bias"))
+    assert "`Drawing` draws random numbers in Python" in found.evidence[-1]
+
+
+class Branches(nn.Module):
+    """Two heads without a number."""
+
+    def __init__(self):
+        super().__init__()
+        self.left, self.right = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x, *, is_right):
+        return self.right(x) if is_right else self.left(x)
+
+
+@pytest.mark.parametrize("is_captured", [True, False])
+def test_a_branch_that_earlier_passes_have_used_is_a_remark(is_captured):
+    model = Branches()
+    optimizer = torch.optim.SGD(model.parameters(), 0.01)
+    for step in range(2 if is_captured else 40):
+        with gradviz.torch.capture(model) if is_captured else torch.enable_grad():
+            loss = model(torch.ones(2, 4), is_right=step % 2).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    optimizer.zero_grad()
+    found = gradviz.diagnose(loss, model)
+    (unused,) = [one for one in found.findings if one.kind == "unused"]
+    assert (unused.harm, unused.names) == (False, ("left.weight", "left.bias"))
+
+
+def test_a_member_of_a_list_that_is_read_for_nothing_is_harm():
+    model = nn.Module()
+    model.layers = nn.ModuleList([nn.Linear(4, 4) for _ in range(3)])
+    with gradviz.torch.capture(model):
+        x = torch.ones(2, 4)
+        for layer in model.layers:
+            y = layer(x)
+        loss = y.sum()
+    (found,) = gradviz.diagnose(loss, model).findings
+    assert (found.kind, found.harm, len(found.names)) == ("unused", True, 4)
