@@ -10,7 +10,7 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
-from .gradients import Steps, gradient_of, pointwise
+from .gradients import Steps, by, gradient_of, op_gradient, pointwise
 from .inference import as_matrix, canonical_axis, chosen, elementwise, like_forward, misfit, result_dtype
 from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, in_single, operator, register_gradient
 from .sums import summed
@@ -210,13 +210,43 @@ pointwise(
     args=SELU_ARGS,
 )
 
-pointwise(
+
+@operator(
     "ThresholdedRelu",
-    "Elements above `alpha`; the others become 0.",
-    ("y = x where x > alpha, else 0", lambda op, x: np.where(x > op.args.get("alpha", 1.0), x, 0)),
-    ("dx = dy where y ≠ 0, else 0", "y, dy", lambda op, y, dy: chosen(dy, y != 0)),
+    "x -> y",
+    "y = x where x > alpha, else 0",
+    "dx = dy where x > alpha, else 0",
+    infer=elementwise,
     args={"alpha": 1.0},
 )
+def thresholded_relu(op: Operator, x: Array) -> Array:
+    """Elements above `alpha`; the others become 0."""
+    return np.where(x > op.args.get("alpha", 1.0), x, 0)
+
+
+def thresholded_relu_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """With `alpha` below 0, y is 0 at x = 0 as well as below `alpha`, so that x is asked."""
+    alpha = op.args.get("alpha", 1.0)
+    if alpha >= 0:
+        return op_gradient(op, [op.outputs[0], g_output[0]])
+    do, x = Steps(op), op.inputs[0]
+    is_above = do("GT", x, do.fill(x, alpha))
+    return do.answer(do("Where", is_above, g_output[0], do.fill(x, 0.0)))
+
+
+@gradient_of(
+    "ThresholdedRelu",
+    "y, dy -> dx",
+    "∂dy = ∂dx where y ≠ 0, else 0",
+    formula="dx = dy where y ≠ 0, else 0",
+    infer=elementwise,
+    rule=thresholded_relu_rule,
+    second=by("ThresholdedReluGradient", "y, ∂dx -> ∂dy"),
+)
+def thresholded_relu_gradient(op: Operator, y: Array, dy: Array) -> Array:
+    """Gradient of ThresholdedRelu from its output, for an `alpha` of at least 0."""
+    return chosen(dy, y != 0)
+
 
 pointwise(
     "ReluN",
