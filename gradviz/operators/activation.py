@@ -26,8 +26,8 @@ pointwise(
 pointwise(
     "Sigmoid",
     "Logistic function of each element, for any x without overflow: 1 / (1 + e⁻ˣ) = exp(-log(1 + e⁻ˣ)).",
-    ("y = 1 / (1 + e⁻ˣ)", lambda op, x: np.exp(-np.logaddexp(0, -x))),
-    ("dx = dy · y (1 - y)", "y, dy", lambda op, y, dy: dy * y * (1 - y)),
+    ("y = 1 / (1 + e⁻ˣ)", in_single(lambda op, x: np.exp(-np.logaddexp(0, -x)))),
+    ("dx = dy · y (1 - y)", "y, dy", in_single(lambda op, y, dy: dy * y * (1 - y))),
     ("∂y = ∂dx · dy · (1 - 2y)", lambda do, both, y: do("Sub", both, do("Scale", do("Mul", both, y), scale=2.0))),
 )
 
@@ -35,7 +35,7 @@ pointwise(
     "Tanh",
     "Hyperbolic tangent of each element.",
     ("y = tanh x", lambda op, x: np.tanh(x)),
-    ("dx = dy (1 - y²)", "y, dy", lambda op, y, dy: dy * (1 - y * y)),
+    ("dx = dy (1 - y²)", "y, dy", in_single(lambda op, y, dy: dy * ((1 - y) * (1 + y)))),
     ("∂y = -2 ∂dx · dy · y", lambda do, both, y: do("Scale", do("Mul", both, y), scale=-2.0)),
 )
 
@@ -192,7 +192,7 @@ def selu_spec(op: Operator, *specs: ArraySpec) -> ArraySpec:
 
 def selu(op: Operator, x: Array) -> Array:
     alpha, scale = selu_args(op)
-    return np.where(x > 0, x, np.expm1(np.minimum(x, 0)) * alpha) * scale
+    return np.where(x > 0, np.maximum(x, 0) * scale, np.expm1(np.minimum(x, 0)) * (alpha * scale))
 
 
 def selu_gradient(op: Operator, y: Array, dy: Array) -> Array:
@@ -230,8 +230,7 @@ def thresholded_relu_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     if alpha >= 0:
         return op_gradient(op, [op.outputs[0], g_output[0]])
     do, x = Steps(op), op.inputs[0]
-    is_above = do("GT", x, do.fill(x, alpha))
-    return do.answer(do("Where", is_above, g_output[0], do.fill(x, 0.0)))
+    return do.answer(do("ReluGradient", do("Sub", x, do.fill(x, alpha)), g_output[0]))
 
 
 @gradient_of(
