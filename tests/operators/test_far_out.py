@@ -2,11 +2,15 @@
 
 from collections.abc import Callable
 from math import cosh, erfc, exp, log1p, pi, sqrt, tanh
+from typing import Any
 
 import numpy as np
 import pytest
 
 from gradviz.net import Net
+from gradviz.program import Operator
+from gradviz.runtime import Workspace
+from tests.operators.case import Array
 from tests.operators.test_meaning import once, run
 
 Function = Callable[[float], float]
@@ -141,3 +145,80 @@ def test_a_certain_event_is_as_far_out_as_an_impossible_one() -> None:
     for dtype, rtol in RTOL.items():
         y = once("Logit", np.array([0, 1], dtype)).astype(float)
         np.testing.assert_allclose(y, np.log(1e-6 / (1 - 1e-6)) * np.array([1, -1]), rtol=rtol)
+
+
+def both_dtypes(type: str, reads: dict[str, Array], writes: list[str], **args: Any) -> tuple[Workspace, Workspace, Net]:
+    """The passes of one operator in float32 and in float64, from the same numbers."""
+    net = Net("n", [Operator(type, list(reads), writes, args)])
+    net.add_gradient_operators(dict.fromkeys(writes, "given"))
+    narrow = {name: a.astype(np.float32) if a.dtype.kind == "f" else a for name, a in reads.items()}
+    given = once(type, *narrow.values(), outputs=tuple(writes), **args) * 0 + np.float32(1.5)
+    wide = {name: a.astype(np.float64) if a.dtype.kind == "f" else a for name, a in narrow.items()}
+    return run(net, **narrow, given=given), run(net, **wide, given=given.astype(np.float64)), net
+
+
+SATURATED = np.array([[[20.0, -20.0, 25.0, 18.0, -17.0, 21.0, 30.0, -22.0]]])
+STATES = {"h": np.array([[[0.3, -0.5]]]), "c": np.array([[[0.7, 0.2]]])}
+TIME = {"timestep": np.array([0])}
+PASSES: dict[str, tuple[str, dict[str, Array], list[str], dict[str, Any]]] = {
+    "lstm": ("LSTMUnit", {**STATES, "gates": SATURATED, **TIME}, ["hidden", "cell"], {"sequence_lengths": 0}),
+    "gru": (
+        "GRUUnit",
+        {"h": STATES["h"], "gates": SATURATED[..., :6], **TIME},
+        ["hidden"],
+        {"sequence_lengths": 0},
+    ),
+    "sure of the right class": (
+        "SigmoidCrossEntropyWithLogits",
+        {"x": np.array([[20.0, -20.0, 40.0]]), "targets": np.array([[1.0, 0.0, 1.0]])},
+        ["y"],
+        {},
+    ),
+    "near its target": (
+        "BernoulliJSD",
+        {"x": np.array([0.3001, 0.5, 0.999, 0.0, 1.0, 0.0]), "targets": np.array([0.3, 0.50001, 1.0, 0.0, 1.0, 1.0])},
+        ["y"],
+        {},
+    ),
+    "large logarithms": ("ReduceLogSumExp", {"x": np.array([[1e8, 1e8], [3e4, 3e4 + 1]])}, ["y"], {"axes": [1]}),
+}
+
+
+@pytest.mark.parametrize("about", PASSES)
+def test_float32_has_the_digits_of_float64(about: str) -> None:
+    type, reads, writes, args = PASSES[about]
+    narrow, wide, net = both_dtypes(type, reads, writes, **args)
+    for name in {name for op in net.ops for name in op.outputs}:
+        np.testing.assert_allclose(narrow[name], wide[name], rtol=1e-5, atol=1e-30, err_msg=name)
+
+
+def test_shares_of_a_sum_of_exponentials_sum_to_1() -> None:
+    for dtype in RTOL:
+        shares = once("ReduceLogSumExpGradient", np.ones((1, 1), dtype), np.full((1, 5), 6e4, dtype))
+        np.testing.assert_allclose(shares.astype(float), 0.2, rtol=1e-3)
+
+
+def test_the_mean_over_many_pairs_is_there_in_float16() -> None:
+    x, labels = np.zeros(400, np.float16), np.arange(400).astype(np.float16)
+    np.testing.assert_allclose(once("PairWiseLoss", x, labels).astype(float), np.log(2), rtol=1e-3)
+
+
+def test_weights_of_a_loss_may_be_small() -> None:
+    weights = np.array([1e-40, 3e-40], np.float32)
+    reads = np.zeros((2, 2), np.float32), np.array([0, 1]), weights
+    net = Net("n", [Operator("SoftmaxWithLoss", ["x", "labels", "weights"], ["p", "loss"])])
+    x = str(net.add_gradient_operators(["loss"])["x"])
+    workspace = run(net, **dict(zip(("x", "labels", "weights"), reads, strict=True)))
+    np.testing.assert_allclose(workspace["loss"], np.log(2), rtol=1e-5)
+    np.testing.assert_allclose(workspace[x], [[-0.125, 0.125], [0.375, -0.375]], rtol=1e-4)
+
+
+def test_angles_of_long_rows_bend_as_those_of_short_ones() -> None:
+    net = Net("n")
+    net.CosineSimilarity(["x", "y"], "z")
+    second = net.add_gradient_operators({str(net.add_gradient_operators(["z"])["x"]): "v"})["x"]
+    x, y, v = (np.array([row], np.float32) for row in ([1.0, 2, 3], [3.0, 1, 2], [1.0, 1, -1]))
+    near = run(net, x=x, y=y, v=v)[str(second)]
+    size = np.float32(2.0**70)
+    far = run(net, x=x * size, y=y * size, v=v * size)[str(second)]
+    np.testing.assert_allclose(far * size, near, rtol=1e-4)
