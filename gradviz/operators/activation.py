@@ -11,7 +11,7 @@ import numpy as np
 from ..program import Operator
 from .arguments import bad_argument
 from .gradients import Steps, by, gradient_of, op_gradient, pointwise
-from .inference import as_matrix, canonical_axis, chosen, elementwise, like_forward, misfit, result_dtype
+from .inference import as_matrix, canonical_axis, chosen, elementwise, like_forward, like_last, misfit, result_dtype
 from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, in_single, operator, register_gradient
 from .sums import summed
 
@@ -238,7 +238,7 @@ def thresholded_relu_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     "y, dy -> dx",
     "∂dy = ∂dx where y ≠ 0, else 0",
     formula="dx = dy where y ≠ 0, else 0",
-    infer=elementwise,
+    infer=like_last,
     rule=thresholded_relu_rule,
     second=by("ThresholdedReluGradient", "y, ∂dx -> ∂dy"),
 )

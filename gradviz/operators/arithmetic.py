@@ -102,7 +102,7 @@ pointwise(
     "Abs",
     "Magnitude of each element.",
     ("y = |x|", lambda op, x: np.abs(x)),
-    ("dx = dy · sign x", "x, dy", lambda op, x, dy: dy * np.sign(x)),
+    ("dx = dy · sign x", "x, dy", lambda op, x, dy: dy * np.sign(x).astype(dy.dtype)),
     infer=signed,
     note="0 at the corner",
 )

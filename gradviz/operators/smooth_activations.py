@@ -1,14 +1,13 @@
 """Smooth activations: Gelu and the error function in it, Swish, Mish, Softplus, Softsign, Logit."""
 
-from collections.abc import Callable, Mapping
-from functools import wraps
+from collections.abc import Mapping
 from math import pi, sqrt
 
 import numpy as np
 
 from ..program import Operator
 from .gradients import Steps, pointwise
-from .registry import Array, Kernel, in_single
+from .registry import Array, in_double, in_single
 
 FAR = 1e3
 """From here on, up or down, what bends Swish, Mish and Gelu is 0 in every dtype: they are straight lines."""
@@ -120,20 +119,6 @@ pointwise(
 )
 
 FAST_SCALE, FAST_CUBIC, FAST_FAR = sqrt(2 / pi), 0.044715, 40.0
-
-
-def in_double(kernel: Callable[..., Array]) -> Kernel:
-    """`kernel`, which computes in float64, whatever the dtype of what it reads and gives.
-
-    For exp(-x²): where x² is rounded in a narrower dtype, what is 0 far out has lost its digits long before.
-    """
-
-    @wraps(kernel)
-    def run(op: Operator, *arrays: Array) -> Array:
-        dtype = np.result_type(*[array.dtype for array in arrays])
-        return kernel(op, *[array.astype(np.float64) for array in arrays]).astype(dtype)
-
-    return run
 
 
 def twice_fast_argument(x: Array) -> Array:

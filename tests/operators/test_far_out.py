@@ -222,3 +222,12 @@ def test_angles_of_long_rows_bend_as_those_of_short_ones() -> None:
     size = np.float32(2.0**70)
     far = run(net, x=x * size, y=y * size, v=v * size)[str(second)]
     np.testing.assert_allclose(far * size, near, rtol=1e-4)
+
+
+def test_what_fits_is_there_though_a_step_on_the_way_does_not() -> None:
+    half = np.array([0.5], np.float16)
+    assert once("ReciprocalGradient", np.array([300], np.float16), half) == -45_000
+    assert once("CubeGradient", half, np.array([160], np.float16)) == 38_400
+    x, one = np.array([1e30, 1e30, 1e-30], np.float32), np.ones(1, np.float32)
+    np.testing.assert_allclose(once("ReduceProd", x), [1e30], rtol=1e-6)
+    np.testing.assert_allclose(once("ReduceProdGradient", one, x, x[:1])[:2], [1, 1], rtol=1e-6)
