@@ -173,6 +173,7 @@ pointwise(
     ("∂y = ∂dx · dy where y ≤ 0, else 0", elu_bend),
     infer=at_least_zero("alpha", 1.0),
     args={"alpha": 1.0},
+    note="as exact as y + alpha is once y is rounded",
 )
 
 SELU_ARGS: dict[str, Any] = {"alpha": 1.6732632423543772848170429916717, "scale": 1.0507009873554804934193349852946}
@@ -208,6 +209,7 @@ pointwise(
     ("∂y = ∂dx · dy where y ≤ 0, else 0", elu_bend),
     infer=selu_spec,
     args=SELU_ARGS,
+    note="as exact as y + scale · alpha is once y is rounded",
 )
 
 
