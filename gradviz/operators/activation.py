@@ -10,8 +10,8 @@ import numpy as np
 
 from ..program import Operator
 from .arguments import bad_argument
-from .gradients import Steps, gradient_of, pointwise
-from .inference import as_matrix, canonical_axis, chosen, elementwise, like_forward, misfit, result_dtype
+from .gradients import Steps, by, gradient_of, op_gradient, pointwise
+from .inference import as_matrix, canonical_axis, chosen, elementwise, like_forward, like_last, misfit, result_dtype
 from .registry import Array, ArraySpec, Gradients, Inference, RuleAnswer, in_single, operator, register_gradient
 from .sums import summed
 
@@ -26,8 +26,8 @@ pointwise(
 pointwise(
     "Sigmoid",
     "Logistic function of each element, for any x without overflow: 1 / (1 + e⁻ˣ) = exp(-log(1 + e⁻ˣ)).",
-    ("y = 1 / (1 + e⁻ˣ)", lambda op, x: np.exp(-np.logaddexp(0, -x))),
-    ("dx = dy · y (1 - y)", "y, dy", lambda op, y, dy: dy * y * (1 - y)),
+    ("y = 1 / (1 + e⁻ˣ)", in_single(lambda op, x: np.exp(-np.logaddexp(0, -x)))),
+    ("dx = dy · y (1 - y)", "y, dy", in_single(lambda op, y, dy: dy * y * (1 - y))),
     ("∂y = ∂dx · dy · (1 - 2y)", lambda do, both, y: do("Sub", both, do("Scale", do("Mul", both, y), scale=2.0))),
 )
 
@@ -35,7 +35,7 @@ pointwise(
     "Tanh",
     "Hyperbolic tangent of each element.",
     ("y = tanh x", lambda op, x: np.tanh(x)),
-    ("dx = dy (1 - y²)", "y, dy", lambda op, y, dy: dy * (1 - y * y)),
+    ("dx = dy (1 - y²)", "y, dy", in_single(lambda op, y, dy: dy * ((1 - y) * (1 + y)))),
     ("∂y = -2 ∂dx · dy · y", lambda do, both, y: do("Scale", do("Mul", both, y), scale=-2.0)),
 )
 
@@ -173,6 +173,7 @@ pointwise(
     ("∂y = ∂dx · dy where y ≤ 0, else 0", elu_bend),
     infer=at_least_zero("alpha", 1.0),
     args={"alpha": 1.0},
+    note="as exact as y + alpha is once y is rounded",
 )
 
 SELU_ARGS: dict[str, Any] = {"alpha": 1.6732632423543772848170429916717, "scale": 1.0507009873554804934193349852946}
@@ -192,7 +193,7 @@ def selu_spec(op: Operator, *specs: ArraySpec) -> ArraySpec:
 
 def selu(op: Operator, x: Array) -> Array:
     alpha, scale = selu_args(op)
-    return np.where(x > 0, x, np.expm1(np.minimum(x, 0)) * alpha) * scale
+    return np.where(x > 0, np.maximum(x, 0) * scale, np.expm1(np.minimum(x, 0)) * (alpha * scale))
 
 
 def selu_gradient(op: Operator, y: Array, dy: Array) -> Array:
@@ -208,15 +209,45 @@ pointwise(
     ("∂y = ∂dx · dy where y ≤ 0, else 0", elu_bend),
     infer=selu_spec,
     args=SELU_ARGS,
+    note="as exact as y + scale · alpha is once y is rounded",
 )
 
-pointwise(
+
+@operator(
     "ThresholdedRelu",
-    "Elements above `alpha`; the others become 0.",
-    ("y = x where x > alpha, else 0", lambda op, x: np.where(x > op.args.get("alpha", 1.0), x, 0)),
-    ("dx = dy where y ≠ 0, else 0", "y, dy", lambda op, y, dy: chosen(dy, y != 0)),
+    "x -> y",
+    "y = x where x > alpha, else 0",
+    "dx = dy where x > alpha, else 0",
+    infer=elementwise,
     args={"alpha": 1.0},
 )
+def thresholded_relu(op: Operator, x: Array) -> Array:
+    """Elements above `alpha`; the others become 0."""
+    return np.where(x > op.args.get("alpha", 1.0), x, 0)
+
+
+def thresholded_relu_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
+    """With `alpha` below 0, y is 0 at x = 0 as well as below `alpha`, so that x is asked."""
+    alpha = op.args.get("alpha", 1.0)
+    if alpha >= 0:
+        return op_gradient(op, [op.outputs[0], g_output[0]])
+    do, x = Steps(op), op.inputs[0]
+    return do.answer(do("ReluGradient", do("Sub", x, do.fill(x, alpha)), g_output[0]))
+
+
+@gradient_of(
+    "ThresholdedRelu",
+    "y, dy -> dx",
+    "∂dy = ∂dx where y ≠ 0, else 0",
+    formula="dx = dy where y ≠ 0, else 0",
+    infer=like_last,
+    rule=thresholded_relu_rule,
+    second=by("ThresholdedReluGradient", "y, ∂dx -> ∂dy"),
+)
+def thresholded_relu_gradient(op: Operator, y: Array, dy: Array) -> Array:
+    """Gradient of ThresholdedRelu from its output, for an `alpha` of at least 0."""
+    return chosen(dy, y != 0)
+
 
 pointwise(
     "ReluN",

@@ -86,8 +86,8 @@ pointwise(
     "Expm1",
     "Exponential of each element less 1, exact for small ones too.",
     ("y = eˣ - 1", lambda op, x: np.expm1(x)),
-    ("dx = dy · (y + 1)", "y, dy", lambda op, y, dy: dy * (y + 1)),
-    ("∂y = ∂dx · dy", lambda do, both, y: both),
+    ("dx = dy · eˣ", "x, dy", lambda op, x, dy: dy * np.exp(x)),
+    ("∂x = ∂dx · dy · eˣ", lambda do, both, x: do("Expm1Gradient", x, both)),
 )
 
 
@@ -102,7 +102,7 @@ pointwise(
     "Abs",
     "Magnitude of each element.",
     ("y = |x|", lambda op, x: np.abs(x)),
-    ("dx = dy · sign x", "x, dy", lambda op, x, dy: dy * np.sign(x)),
+    ("dx = dy · sign x", "x, dy", lambda op, x, dy: dy * np.sign(x).astype(dy.dtype)),
     infer=signed,
     note="0 at the corner",
 )

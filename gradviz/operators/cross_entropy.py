@@ -3,6 +3,8 @@
 Labels, targets and weights are constants for the gradient.
 """
 
+from math import log
+
 import numpy as np
 
 from ..program import Operator, RunError
@@ -102,7 +104,7 @@ def likelihood_slope(op: Operator, x: Array, t: Array) -> Array:
         return t - (1 - t) * logistic(x)
     if op.args.get("log_D_trick", 0):
         return (2 * t - 1) * logistic(-x)
-    return t - logistic(x)
+    return t * logistic(-x) - (1 - t) * logistic(x)
 
 
 def row_means(x: Array) -> Array:
@@ -178,9 +180,12 @@ def logits_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return do.answer(g_dy, do("Mul", weight, upwards))
 
 
-def entropy(p: Array) -> Array:
-    """-p ln p - (1 - p) ln(1 - p); 0 where p is 0 or 1."""
-    return -p * np.log(np.maximum(p, FLOOR)) - (1 - p) * np.log(np.maximum(1 - p, FLOOR))
+def divergence(m: Array, d: Array) -> Array:
+    """½ (p ln(p / m) + q ln(q / m)), p = m + d, q = m - d, of which no digit is lost where d is small."""
+    size = np.abs(d) / np.where(m == 0, 1, m)
+    inner = np.where(size < 1, size, 0)
+    bent = np.log1p(-inner * inner) + inner * (np.log1p(inner) - np.log1p(-inner))
+    return m * np.where(size < 1, bent / 2, log(2))
 
 
 @operator(
@@ -196,12 +201,20 @@ def bernoulli_jsd(op: Operator, x: Array, targets: Array) -> Array:
 
     Source: Lin, Divergence measures based on the Shannon entropy (1991).
     """
-    return entropy((x + targets) / 2) - (entropy(x) + entropy(targets)) / 2
+    m, rest, d = middle(x, targets)
+    return divergence(m, d) + divergence(rest, d)
 
 
-def logit(p: Array) -> Array:
-    """ln(p / (1 - p)), finite at 0 and 1."""
-    return np.log(np.maximum(p, FLOOR)) - np.log(np.maximum(1 - p, FLOOR))
+def middle(x: Array, targets: Array) -> tuple[Array, Array, Array]:
+    """The mean m of two probabilities, 1 - m, and x - m, each as exact as its dtype."""
+    return (x + targets) / 2, (1 - x + (1 - targets)) / 2, (x - targets) / 2
+
+
+def log_ratio(p: Array, m: Array, d: Array) -> Array:
+    """ln(p / m), p = m + d, of which no digit is lost where d is small; finite where p or m is 0."""
+    is_near = np.abs(d) < m / 2
+    near = np.log1p(np.where(is_near, d, 0) / np.where(is_near, m, 1))
+    return np.where(is_near, near, np.log(np.maximum(p, FLOOR)) - np.log(np.maximum(m, FLOOR)))
 
 
 @gradient_of(
@@ -212,11 +225,12 @@ def logit(p: Array) -> Array:
 )
 @in_single
 def bernoulli_jsd_gradient(op: Operator, dy: Array, x: Array, targets: Array) -> Array:
-    return dy * (logit(x) - logit((x + targets) / 2)) / 2
+    m, rest, d = middle(x, targets)
+    return dy * (log_ratio(x, m, d) - log_ratio(1 - x, rest, -d)) / 2
 
 
 def logit_slope(p: Array) -> Array:
-    """The derivative of `logit`, 0 for a half of it that is held at the floor."""
+    """The derivative of ln(p / (1 - p)), 0 for a half of it that is held at the floor."""
     return sum(np.where(q < FLOOR, 0, 1 / np.maximum(q, FLOOR)) for q in (p, 1 - p))
 
 

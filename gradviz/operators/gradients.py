@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from ..program import Gradient, GradientError, Operator
-from .inference import elementwise, like_forward
+from .inference import elementwise, like_forward, like_last
 from .registry import (
     Gradients,
     Inference,
@@ -325,7 +325,7 @@ def pointwise(
 
     Args:
         value: ``y = f(x)`` as text and as a kernel.
-        slope: ``dx = dy · s`` as text, the slots that it reads, and as a kernel.
+        slope: ``dx = dy · s`` as text, the slots that it reads, and as a kernel; without `bend`, dx is like dy.
         bend: the gradients of x and y as text, and as `Bend` has them; None: f is made of straight lines.
         note: what dx is where f has no slope, as ``0 at the corner``.
     """
@@ -336,7 +336,7 @@ def pointwise(
         type,
         f"{reads} -> dx",
         "∂dy" + derivative.removeprefix("dx").replace("dy", "∂dx") + (f", {bend[0]}" if bend else ""),
-        infer=elementwise,
+        infer=elementwise if bend else like_last,
         second=None if bend else by(f"{type}Gradient", reads.replace("dy", "∂dx") + " -> ∂dy"),
         doc=f"Gradient of {type}{'' if 'x' in slots else ' from its output'}{note and '; '}{note}.",
     )(gradient)

@@ -32,6 +32,12 @@ def elementwise(op: Operator, *specs: ArraySpec) -> ArraySpec:
     return same_shape(op, *specs)
 
 
+def like_last(op: Operator, *specs: ArraySpec) -> ArraySpec:
+    """One output like the last input, all of one shape; floating-point inputs only."""
+    elementwise(op, *specs)
+    return specs[-1]
+
+
 def same_shape(op: Operator, *specs: ArraySpec) -> ArraySpec:
     """One output of the shape that all inputs share, in their common dtype."""
     first = specs[0]

@@ -12,7 +12,7 @@ import numpy as np
 from ..program import Operator, RunError
 from .arguments import bad_argument
 from .gradients import Steps, by, gradient_of
-from .inference import described, like_forward, misfit, need_floats, need_integers
+from .inference import chosen, described, like_forward, misfit, need_floats, need_integers
 from .reductions import filled, shared
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, each_of, in_single, operator, register_gradient
 from .sums import summed
@@ -83,7 +83,7 @@ def sum_side(op: Operator, x: Array, lengths: Array | None = None) -> Array:
     """Sum over the first (front) or last (back) `num_reduce_dim` dimensions. lengths: integers, how many count."""
     seen, axis = as_seen(op, x)
     if lengths is not None:
-        seen = np.where(counted(lengths, seen, axis), seen, 0)
+        seen = chosen(seen, counted(lengths, seen, axis))
     return summed(seen, axis).reshape(cut(op, x.shape)[0])
 
 

@@ -180,7 +180,7 @@ def row_share(op: Operator, rows: int, weights: Array | None) -> Array | float:
     total = summed(weights)
     counts = total != 0
     divisor = max(rows, 1) if op.args.get("average_by_batch_size", 0) else np.where(counts, total, 1)
-    return weights * (counts.astype(weights.dtype) * scale / divisor)
+    return weights / divisor * (counts.astype(weights.dtype) * scale)
 
 
 def checked_probabilities(labels: Array) -> Array:

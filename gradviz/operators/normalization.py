@@ -178,8 +178,6 @@ def layer_norm_gradient(
     """Gradient of LayerNorm's y. `scale` is there, and has a gradient, with elementwise_affine."""
     x_hat, sigma = standardized(op, x, mean, std)
     g = dy.reshape(x_hat.shape)
-    if not x.size:
-        return (np.zeros_like(x), *(np.zeros_like(s) for s in scale * 2))[: len(op.outputs)]
     if not scale:
         return through_standardization(g, x_hat, sigma, 1).reshape(x.shape)
     dx = through_standardization(g * scale[0].reshape(-1), x_hat, sigma, 1)
@@ -205,7 +203,7 @@ def statistics_gradient_spec(op: Operator, g: ArraySpec, mean: ArraySpec, std: A
 def layer_norm_mean_gradient(op: Operator, dmean: Array, mean: Array, std: Array, x: Array) -> Array:
     """Gradient of LayerNorm's mean: the same for each of the n elements of a row."""
     rows, columns = matrix_shape(x.shape, op.args.get("axis", 1))
-    return np.broadcast_to(dmean.reshape((rows, 1)) / max(columns, 1), (rows, columns)).reshape(x.shape)
+    return (np.zeros_like(x, shape=(rows, columns)) + dmean.reshape((rows, 1)) / max(columns, 1)).reshape(x.shape)
 
 
 @operator(

@@ -105,7 +105,7 @@ pointwise(
     "Cube",
     "Third power of each element.",
     ("y = x³", lambda op, x: x * x * x),
-    ("dx = dy · 3x²", "dy, x", lambda op, dy, x: dy * (3 * x * x)),
+    ("dx = dy · 3x²", "dy, x", in_single(lambda op, dy, x: dy * (3 * x * x))),
     ("∂x = 6 ∂dx · dy · x", lambda do, both, x: do("Scale", do("Mul", both, x), scale=6.0)),
 )
 
@@ -113,7 +113,7 @@ pointwise(
     "Reciprocal",
     "1 over each element.",
     ("y = 1 / x", lambda op, x: 1 / x),
-    ("dx = -dy · y²", "y, dy", lambda op, y, dy: -dy * (y * y)),
+    ("dx = -dy · y²", "y, dy", in_single(lambda op, y, dy: -dy * (y * y))),
     ("∂y = -2 ∂dx · dy · y", lambda do, both, y: do("Scale", do("Mul", both, y), scale=-2.0)),
 )
 

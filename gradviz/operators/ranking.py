@@ -7,7 +7,7 @@ from .gradients import Steps, by, gradient_of
 from .indexing import added_rows
 from .inference import described, elementwise, like_forward, misfit, need_floats, need_integers, need_shape, slot
 from .loss import check_labels, each_row
-from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, in_single, operator, register_gradient
 from .segments import need_list, segments_of
 from .smooth_activations import logistic
 from .sums import summed
@@ -111,6 +111,7 @@ def ordered_pairs(x: Array, labels: Array, *lengths: Array) -> tuple[Array, Arra
     "dxᵢ = -Σⱼ gᵢⱼ, dxⱼ = Σᵢ gᵢⱼ, gᵢⱼ = dy σ(xⱼ - xᵢ) / n, over the n pairs with labelsᵢ > labelsⱼ",
     infer=pairwise_spec,
 )
+@in_single
 def pairwise_loss(op: Operator, x: Array, labels: Array, *lengths: Array) -> Array:
     """Loss of scores whose order should be that of labels. x, labels: (n,) or (n, 1) -> y: (1,), (0,) for no rows.
 
@@ -130,6 +131,7 @@ def pairwise_loss(op: Operator, x: Array, labels: Array, *lengths: Array) -> Arr
     "hᵢⱼ = dy (∂dxⱼ - ∂dxᵢ) σ'(xⱼ - xᵢ) / n, over the n pairs with labelsᵢ > labelsⱼ",
     infer=like_forward("x dy", integers="lengths"),
 )
+@in_single
 def pairwise_loss_gradient(op: Operator, x: Array, labels: Array, dy: Array, *lengths: Array) -> Array:
     difference, weights, sessions = ordered_pairs(x, labels, *lengths)
     g = weights * logistic(difference) * np.take(dy, sessions).reshape((-1, 1))
@@ -141,6 +143,7 @@ def pairwise_loss_gradient(op: Operator, x: Array, labels: Array, dy: Array, *le
     "x, labels, dy, ∂dx, lengths? -> ∂x, ∂dy",
     infer=like_forward("∂x: x dy ∂dx; ∂dy: x ∂dx", integers="lengths"),
 )
+@in_single
 def pairwise_loss_gradient_gradient(
     op: Operator, x: Array, labels: Array, dy: Array, g_dx: Array, *lengths: Array
 ) -> tuple[Array, Array]:

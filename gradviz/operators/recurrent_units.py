@@ -12,8 +12,8 @@ import numpy as np
 from ..program import Operator
 from .gradients import Steps, gradient_of
 from .inference import described, like_forward, misfit, need_floats, need_integers, result_dtype
-from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, operator
-from .smooth_activations import logistic
+from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, in_single, operator
+from .smooth_activations import logistic, logistic_slope, tanh_slope
 
 GRU_ARGS: dict[str, Any] = {"drop_states": 0, "sequence_lengths": 1}
 GRU_GATES = "with gates = [r, u, o]"
@@ -68,6 +68,12 @@ def lstm_gates(op: Operator, gates: Array) -> tuple[Array, Array, Array, Array]:
     return logistic(i), logistic(f + op.args.get("forget_bias", 0.0)), logistic(o), np.tanh(g)
 
 
+def lstm_slopes(op: Operator, gates: Array) -> tuple[Array, Array, Array, Array]:
+    """The derivatives of `lstm_gates`."""
+    i, f, o, g = np.split(gates, 4, axis=-1)
+    return logistic_slope(i), logistic_slope(f + op.args.get("forget_bias", 0.0)), logistic_slope(o), tanh_slope(g)
+
+
 @operator(
     "LSTMUnit",
     "hidden_prev, cell_prev, gates, lengths?, timestep -> hidden, cell",
@@ -77,6 +83,7 @@ def lstm_gates(op: Operator, gates: Array) -> tuple[Array, Array, Array, Array]:
     infer=lstm_spec,
     args={**GRU_ARGS, "forget_bias": 0.0},
 )
+@in_single
 def lstm_unit(op: Operator, h: Array, c: Array, gates: Array, *time: Array) -> tuple[Array, Array]:
     """One step of a long short-term memory. h, c: (1, n, d), gates: (1, n, 4 d) -> hidden, cell: (1, n, d).
 
@@ -104,13 +111,14 @@ def lstm_unit(op: Operator, h: Array, c: Array, gates: Array, *time: Array) -> t
         integers="lengths timestep",
     ),
 )
+@in_single
 def lstm_unit_gradient(op: Operator, h: Array, c: Array, gates: Array, *rest: Array) -> tuple[Array, Array, Array]:
     """Gradients of LSTMUnit. Rows that are over hand theirs to the states that they carried on."""
     *time, _, cell, dh, dc = rest
-    i, f, o, g = lstm_gates(op, gates)
-    on, tanh_c = running(op, c, *time), np.tanh(cell)
-    delta = dc + dh * o * (1 - tanh_c * tanh_c)
-    dgates = [delta * g * i * (1 - i), delta * c * f * (1 - f), dh * tanh_c * o * (1 - o), delta * i * (1 - g * g)]
+    (i, f, o, g), (di, df, do, dg) = lstm_gates(op, gates), lstm_slopes(op, gates)
+    on = running(op, c, *time)
+    delta = dc + dh * o * tanh_slope(cell)
+    dgates = [delta * g * di, delta * c * df, dh * np.tanh(cell) * do, delta * i * dg]
     return (
         carried(op, on, np.zeros_like(dh), dh),
         carried(op, on, delta * f, dc),
@@ -137,13 +145,12 @@ def lstm_unit_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     ),
     rule=lstm_unit_gradient_rule,
 )
+@in_single
 def lstm_unit_gradient_gradient(op: Operator, h: Array, c: Array, gates: Array, *rest: Array) -> Arrays:
     *time, _, cell, dh, dc, g_dh, g_dc, g_dgates = rest
-    i, f, o, g = lstm_gates(op, gates)
-    di, df, do = i * (1 - i), f * (1 - f), o * (1 - o)
+    (i, f, o, g), (di, df, do, bend_g) = lstm_gates(op, gates), lstm_slopes(op, gates)
     g_di, g_df, g_do, g_dg = np.split(g_dgates, 4, axis=-1)
-    on, tanh_c = running(op, c, *time), np.tanh(cell)
-    bend_c, bend_g = 1 - tanh_c * tanh_c, 1 - g * g
+    on, tanh_c, bend_c = running(op, c, *time), np.tanh(cell), tanh_slope(cell)
     delta = dc + dh * o * bend_c
     g_delta = g_dc * f + g_di * g * di + g_df * c * df + g_dg * i * bend_g
     g_gates = [
@@ -176,14 +183,14 @@ def gru_spec(op: Operator, h: ArraySpec, gates: ArraySpec, *time: ArraySpec) -> 
     infer=gru_spec,
     args=GRU_ARGS,
 )
+@in_single
 def gru_unit(op: Operator, h: Array, gates: Array, *time: Array) -> Array:
     """One step of a gated recurrent unit. h: (1, n, d), gates: (1, n, 3 d) -> hidden: (1, n, d).
 
     The reset gate r has done its work before: o holds what it let pass. Lengths and timestep as in LSTMUnit.
     """
     _, u, o = np.split(gates, 3, axis=-1)
-    update, on = logistic(u), running(op, h, *time)
-    return carried(op, on, update * h + (1 - update) * np.tanh(o), h)
+    return carried(op, running(op, h, *time), logistic(u) * h + logistic(-u) * np.tanh(o), h)
 
 
 @gradient_of(
@@ -195,14 +202,15 @@ def gru_unit(op: Operator, h: Array, gates: Array, *time: Array) -> Array:
     f"∂o = -dhidden (1 - tanh² o) (∂du σ'(u) + 2 ∂do (1 - σ(u)) tanh o), {GRU_GATES}",
     infer=like_forward("dhidden_prev: gates dhidden; dgates: hidden_prev gates dhidden", integers="lengths timestep"),
 )
+@in_single
 def gru_unit_gradient(op: Operator, h: Array, gates: Array, *rest: Array) -> tuple[Array, Array]:
     """Gradients of GRUUnit. Rows that are over hand theirs to the state that they carried on."""
     *time, _, dh = rest
     _, u, o = np.split(gates, 3, axis=-1)
-    update, new, on = logistic(u), np.tanh(o), running(op, h, *time)
-    du, do = dh * (h - new) * update * (1 - update), dh * (1 - update) * (1 - new * new)
+    on = running(op, h, *time)
+    du, do = dh * (h - np.tanh(o)) * logistic_slope(u), dh * logistic(-u) * tanh_slope(o)
     dgates = np.concatenate([np.zeros_like(do), du, do], axis=-1)
-    return carried(op, on, dh * update, dh), np.where(on, dgates, 0)
+    return carried(op, on, dh * logistic(u), dh), np.where(on, dgates, 0)
 
 
 @gradient_of(
@@ -210,14 +218,15 @@ def gru_unit_gradient(op: Operator, h: Array, gates: Array, *rest: Array) -> tup
     "hidden_prev, gates, lengths?, timestep, hidden, dhidden, ∂dhidden_prev, ∂dgates -> ∂hidden_prev, ∂gates, ∂dhidden",
     infer=like_forward("hidden_prev gates dhidden ∂dhidden_prev ∂dgates", integers="lengths timestep"),
 )
-def gru_unit_gradient_gradient(op: Operator, h: Array, gates: Array, *rest: Array) -> tuple[Array, Array, Array]:
-    *time, _, dh, g_dh, g_dgates = rest
+@in_single
+def gru_unit_gradient_gradient(op: Operator, h: Array, gates: Array, *more: Array) -> tuple[Array, Array, Array]:
+    *time, _, dh, g_dh, g_dgates = more
     _, u, o = np.split(gates, 3, axis=-1)
     _, g_du, g_do = np.split(g_dgates, 3, axis=-1)
     update, new, on = logistic(u), np.tanh(o), running(op, h, *time)
-    slope, bend = update * (1 - update), 1 - new * new
-    g_run = g_dh * update + g_du * (h - new) * slope + g_do * (1 - update) * bend
+    slope, bend, rest = logistic_slope(u), tanh_slope(o), logistic(-u)
+    g_run = g_dh * update + g_du * (h - new) * slope + g_do * rest * bend
     g_u = dh * slope * (g_dh + g_du * (h - new) * (1 - 2 * update) - g_do * bend)
-    g_o = -dh * bend * (g_du * slope + 2 * g_do * (1 - update) * new)
+    g_o = -dh * bend * (g_du * slope + 2 * g_do * rest * new)
     g_gates = np.concatenate([np.zeros_like(g_u), g_u, g_o], axis=-1)
     return np.where(on, g_du * dh * slope, 0), np.where(on, g_gates, 0), carried(op, on, g_run, g_dh)

@@ -265,34 +265,42 @@ def log_sum_spec(op: Operator, x: ArraySpec) -> ArraySpec:
     return extremum_spec(op, x)
 
 
-@operator("ReduceLogSumExp", "x -> y", "y = ln Σ exp x", "dx = dy · exp(x - y)", infer=log_sum_spec, args=ARGS)
+@operator("ReduceLogSumExp", "x -> y", "y = ln Σ exp x", "dx = dy · exp x / Σ exp x", infer=log_sum_spec, args=ARGS)
 @in_single
 def reduce_log_sum_exp(op: Operator, x: Array) -> Array:
     """Logarithm of the sum of exponentials over `axes`. x: any shape, something along each reduced axis.
 
     The greatest element m is taken out of it first: ln Σ eˣ = m + ln Σ exp(x - m), without overflow.
     """
-    axes = reduced_axes(op, x.shape)
-    greatest = x.max(axis=axes, keepdims=True)
-    greatest = np.where(np.isfinite(greatest), greatest, 0)
-    total = summed(np.exp(x - greatest), axes, keepdims=along(op))
+    terms, greatest = exponentials(op, x)
+    total = summed(terms, reduced_axes(op, x.shape), keepdims=along(op))
     return np.log(total) + greatest.reshape(total.shape)
+
+
+def exponentials(op: Operator, x: Array) -> tuple[Array, Array]:
+    """exp(x - m) and m, the greatest element along the axes, which stay with size 1; 0 where it is not finite."""
+    greatest = x.max(axis=reduced_axes(op, x.shape), keepdims=True)
+    greatest = np.where(np.isfinite(greatest), greatest, 0)
+    return np.exp(x - greatest), greatest
 
 
 @gradient_of(
     "ReduceLogSumExp",
-    "dy, x, y -> dx",
-    "∂dy = Σ ∂dx exp(x - y), ∂x = ∂dx · dx, ∂y = -Σ ∂dx · dx",
+    "dy, x -> dx",
+    "∂dy = Σ ∂dx exp x / Σ exp x, ∂x = ∂dx · dx - exp x · Σ (∂dx · dx) / Σ exp x",
+    infer=like_forward(),
 )
-def reduce_log_sum_exp_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
-    """Gradient of ReduceLogSumExp: each element gets its share of the sum."""
-    return spread(op, dy, x) * np.exp(x - spread(op, y, x))
+@in_single
+def reduce_log_sum_exp_gradient(op: Operator, dy: Array, x: Array) -> Array:
+    """Gradient of ReduceLogSumExp: each element gets its share of the sum, which y, once rounded, does not tell."""
+    terms, _ = exponentials(op, x)
+    return spread(op, dy, x) * (terms / summed(terms, reduced_axes(op, x.shape), keepdims=True))
 
 
 @register_gradient("ReduceLogSumExpGradient")
 def reduce_log_sum_exp_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
-    do, (dy, x, y), (of_dx,) = Steps(op), op.inputs, g_output
-    shares = do(op.type, do.fill(dy, 1.0), x, y, **op.args)
-    of_x = do("Mul", of_dx, op.outputs[0])
-    of_y = do("Negative", do("ReduceSum", of_x, **op.args))
-    return do.answer(do("ReduceSum", do("Mul", of_dx, shares), **op.args), of_x, of_y)
+    do, (dy, x), (of_dx,) = Steps(op), op.inputs, g_output
+    shares = do(op.type, do.fill(dy, 1.0), x, **op.args)
+    weighted = do("Mul", of_dx, op.outputs[0])
+    of_x = do("Sub", weighted, do(op.type, do("ReduceSum", weighted, **op.args), x, **op.args))
+    return do.answer(do("ReduceSum", do("Mul", of_dx, shares), **op.args), of_x)

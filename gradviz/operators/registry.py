@@ -363,6 +363,21 @@ def in_single(kernel: F) -> F:
     return cast("F", run)
 
 
+def in_double(kernel: Callable[..., Array]) -> Kernel:
+    """`kernel`, which computes in float64 and rounds its one result to the dtype in which what it reads meets.
+
+    For exponentials of squares, whose digits a narrower dtype has lost far out, and for products of many factors, which
+    go beyond it on the way.
+    """
+
+    @wraps(kernel)
+    def run(op: Operator, *arrays: Array) -> Array:
+        dtype = np.result_type(*[array.dtype for array in arrays])
+        return kernel(op, *[array.astype(np.float64) for array in arrays]).astype(dtype)
+
+    return run
+
+
 def _halved(array: Array) -> Array:
     return array.astype(HALF) if array.dtype == np.float32 else array
 

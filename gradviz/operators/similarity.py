@@ -178,6 +178,8 @@ def l1_distance_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 def cosine_similarity_gradient_gradient(
     op: Operator, x: Array, y: Array, dz: Array, g_dx: Array, g_dy: Array
 ) -> tuple[Array, Array, Array]:
+    (x, x_power), (y, y_power) = reduced(x), reduced(y)
+    g_dx, g_dy = g_dx / by_rows(x_power, x), g_dy / by_rows(y_power, y)
     c, by_x, by_y = 1 / (length(x) * length(y)), inverse_square(x), inverse_square(y)
     z, p = c * inner(x, y), c * (inner(g_dx, y) + inner(x, g_dy))
     q, r = inner(g_dx, x) * by_x, inner(g_dy, y) * by_y
@@ -187,4 +189,5 @@ def cosine_similarity_gradient_gradient(
         terms = (c, g_db), (of_a, a), (-c * (q + r), b), (-z * by_square, g_da)
         return sum(by_rows(dz * factor, a) * array for factor, array in terms)
 
-    return side(x, y, g_dx, g_dy, by_x, q), side(y, x, g_dy, g_dx, by_y, r), p - z * (q + r)
+    g_x, g_y = side(x, y, g_dx, g_dy, by_x, q), side(y, x, g_dy, g_dx, by_y, r)
+    return g_x / by_rows(x_power, x), g_y / by_rows(y_power, y), p - z * (q + r)

@@ -11,7 +11,17 @@ from .gradients import Steps, gradient_of, op_gradient
 from .inference import canonical_axis, described, like_forward, misfit, need_floats, result_dtype, slot
 from .reductions import ARGS as REDUCED
 from .reductions import along, float_spec, reduced_axes, spread
-from .registry import Array, ArraySpec, Gradients, RuleAnswer, each_of, in_single, operator, register_gradient
+from .registry import (
+    Array,
+    ArraySpec,
+    Gradients,
+    RuleAnswer,
+    each_of,
+    in_double,
+    in_single,
+    operator,
+    register_gradient,
+)
 from .sums import WIDER, averaged, summed
 
 ARGS: dict[str, Any] = {"average": 0}
@@ -161,7 +171,7 @@ def cumsum_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 
 
 @operator("ReduceProd", "x -> y", "y = Π x", "dxᵢ = dy · Π xⱼ for j ≠ i", infer=float_spec, args=REDUCED)
-@in_single
+@in_double
 def reduce_prod(op: Operator, x: Array) -> Array:
     """Product over `axes`; 1 where there is nothing to multiply. x: any shape."""
     return x.prod(axis=reduced_axes(op, x.shape), keepdims=along(op))
@@ -183,7 +193,7 @@ def others(op: Operator, x: Array) -> tuple[Array, Array, Array, Array]:
     "∂dy = Σᵢ ∂dxᵢ Π xⱼ for j ≠ i, ∂xₖ = dy Σᵢ ∂dxᵢ Π xⱼ for i ≠ k and j ≠ i, k",
     infer=like_forward("dy x"),
 )
-@in_single
+@in_double
 def reduce_prod_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:
     """Gradient of ReduceProd, also where a factor is 0: then only one that is the only 0 gets any."""
     without, _, _, _ = others(op, x)

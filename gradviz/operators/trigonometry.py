@@ -2,8 +2,16 @@
 
 import numpy as np
 
+from ..program import Operator
 from .gradients import pointwise
-from .registry import in_single
+from .registry import Array, in_single
+
+
+def atan_gradient(op: Operator, x: Array, dy: Array) -> Array:
+    """dy / (1 + x²); from 1 on divided by x twice, so that no square overflows."""
+    size = np.maximum(np.abs(x), 1)
+    return dy / size / (1 / size + np.minimum(np.abs(x), 1) * np.abs(x))
+
 
 pointwise(
     "Sin",
@@ -25,7 +33,7 @@ pointwise(
     "Tan",
     "Tangent of each element.",
     ("y = tan x", lambda op, x: np.tan(x)),
-    ("dx = dy / cos² x", "x, dy", lambda op, x, dy: dy / np.square(np.cos(x))),
+    ("dx = dy / cos² x", "x, dy", in_single(lambda op, x, dy: dy / np.square(np.cos(x)))),
     (
         "∂x = 2 ∂dx · dy · tan x / cos² x",
         lambda do, both, x: do("Scale", do("TanGradient", x, do("Mul", both, do("Tan", x))), scale=2.0),
@@ -36,7 +44,7 @@ pointwise(
     "Asin",
     "Inverse sine of each element, from -π/2 to π/2; nan outside [-1, 1].",
     ("y = arcsin x", lambda op, x: np.arcsin(x)),
-    ("dx = dy / √(1 - x²)", "x, dy", lambda op, x, dy: dy / np.sqrt(1 - x * x)),
+    ("dx = dy / √(1 - x²)", "x, dy", in_single(lambda op, x, dy: dy / np.sqrt((1 - x) * (1 + x)))),
     (
         "∂x = ∂dx · dy · x / √(1 - x²)³",  # each AsinGradient divides by the root once
         lambda do, both, x: do("AsinGradient", x, do("AsinGradient", x, do("AsinGradient", x, do("Mul", both, x)))),
@@ -47,7 +55,7 @@ pointwise(
     "Acos",
     "Inverse cosine of each element, from 0 to π; nan outside [-1, 1].",
     ("y = arccos x", lambda op, x: np.arccos(x)),
-    ("dx = -dy / √(1 - x²)", "x, dy", lambda op, x, dy: -dy / np.sqrt(1 - x * x)),
+    ("dx = -dy / √(1 - x²)", "x, dy", in_single(lambda op, x, dy: -dy / np.sqrt((1 - x) * (1 + x)))),
     (
         "∂x = -∂dx · dy · x / √(1 - x²)³",  # each AcosGradient divides by the root once, and changes the sign
         lambda do, both, x: do("AcosGradient", x, do("AcosGradient", x, do("AcosGradient", x, do("Mul", both, x)))),
@@ -58,7 +66,7 @@ pointwise(
     "Atan",
     "Inverse tangent of each element, from -π/2 to π/2.",
     ("y = arctan x", lambda op, x: np.arctan(x)),
-    ("dx = dy / (1 + x²)", "x, dy", in_single(lambda op, x, dy: dy / (1 + x * x))),
+    ("dx = dy / (1 + x²)", "x, dy", in_single(atan_gradient)),
     (
         "∂x = -2 ∂dx · dy · x / (1 + x²)²",  # before x grows, what it is multiplied by is divided once
         lambda do, both, x: do("Scale", do("AtanGradient", x, do("Mul", do("AtanGradient", x, both), x)), scale=-2.0),

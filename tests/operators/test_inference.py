@@ -45,6 +45,30 @@ def test_inferred_specs_are_those_of_the_kernels(case: Case) -> None:
         assert_inference_tells_what_kernels_give(case, case.values(dtype))
 
 
+@pytest.mark.parametrize(
+    ("type", "arrays"),
+    [
+        *[
+            (f"{name}Gradient", [np.zeros(3), np.ones(3, np.float32)])
+            for name in ("Abs", "Relu", "LeakyRelu", "ThresholdedRelu", "ReluN", "Clip", "HardSigmoid")
+        ],
+        ("LayerNormMeanGradient", [np.ones((2, 1), np.float32), np.zeros((2, 1)), np.ones((2, 1)), np.ones((2, 3))]),
+        ("LayerNormGradient", [*[np.zeros((0, 4))] * 2, *[np.ones((0, 1))] * 2, np.zeros((0, 4), np.float32)]),
+        ("ReduceFrontSum", [np.ones((2, 3), bool), np.array([1, 0, 2])]),
+        ("ReduceProd", [np.ones((2, 3), np.float32)]),
+    ],
+)
+def test_where_dtypes_meet_it_is_the_kernel_s_too(type: str, arrays: list[Array]) -> None:
+    known = lookup(type)
+    assert known is not None
+    assert known.infer is not None
+    assert known.kernel is not None
+    op = Operator(type, [f"x{number}" for number in range(len(arrays))], ["y"])
+    result = known.kernel(op, *arrays)
+    spec = known.infer(op, *[ArraySpec(array.shape, array.dtype) for array in arrays])
+    assert spec in (ArraySpec(result.shape, result.dtype), (ArraySpec(result.shape, result.dtype),))
+
+
 def assert_inference_tells_what_kernels_give(case: Case, values: Mapping[str, Array]) -> None:
     """For the operator of `case` and those of its backward pass."""
     workspace, net = Workspace(), Net("case", [case.op])

@@ -125,6 +125,17 @@ def test_slopes_at_corners(type: str, args: dict[str, float], corner: float, slo
     np.testing.assert_allclose(run(net, x=corner)[gradients["x"]], slope)
 
 
+def test_a_threshold_below_0_lets_zeros_through() -> None:
+    net = Net("n")
+    net.ThresholdedRelu("x", "y", alpha=-1.0)
+    gradients = net.add_gradient_operators({"y": "dy"})
+    second = net.add_gradient_operators({str(gradients["x"]): "ddx"})
+    workspace = run(net, x=[-2.0, -1.0, -0.5, -0.0, 0.0, 3.0], dy=[2.0] * 6, ddx=[5.0] * 6)
+    np.testing.assert_array_equal(workspace["y"], [0, 0, -0.5, 0, 0, 3])
+    np.testing.assert_array_equal(workspace[gradients["x"]], [0, 0, 2, 2, 2, 2])
+    np.testing.assert_array_equal(workspace[second["dy"]], [0, 0, 5, 5, 5, 5])
+
+
 def test_pow_in_place_is_refused_as_its_gradient_needs_what_it_overwrites() -> None:
     net = Net("n", [Operator("Pow", ["x"], ["x"], {"exponent": 2.0})])
     with pytest.raises(GradientError) as caught:
