@@ -35,7 +35,7 @@ pointwise(
     "Tanh",
     "Hyperbolic tangent of each element.",
     ("y = tanh x", lambda op, x: np.tanh(x)),
-    ("dx = dy (1 - y²)", "y, dy", in_single(lambda op, y, dy: dy * ((1 - y) * (1 + y)))),
+    ("dx = dy (1 - y²)", "y, dy", lambda op, y, dy: dy * (1 - y * y)),
     ("∂y = -2 ∂dx · dy · y", lambda do, both, y: do("Scale", do("Mul", both, y), scale=-2.0)),
 )
 

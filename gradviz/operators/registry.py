@@ -354,8 +354,13 @@ def in_single(kernel: F) -> F:
 
     @wraps(kernel)
     def run(op: Operator, *arrays: Array) -> Any:
-        dtypes = [array.dtype for array in arrays]
-        if HALF not in dtypes or any(dtype.kind == "f" and dtype != HALF for dtype in dtypes):
+        is_half = False
+        for array in arrays:
+            if array.dtype == HALF:
+                is_half = True
+            elif array.dtype.kind == "f":
+                return kernel(op, *arrays)
+        if not is_half:
             return kernel(op, *arrays)
         result = kernel(op, *[array.astype(np.float32) if array.dtype == HALF else array for array in arrays])
         return tuple(map(_halved, result)) if type(result) is tuple else _halved(result)
