@@ -304,7 +304,7 @@ def test_a_function_without_a_rule_says_so_and_gradients_stay_as_they_were(sched
     assert gradients(x, y) == [None, None]
 
 
-def test_a_registered_rule_replaces_the_one_in_use(schedule: str) -> None:
+def test_a_registered_rule_replaces_the_one_in_use(schedule: str, own_types: None) -> None:
     x, known = Variable(2.0), lookup("Tanh")
     assert known is not None
     functions.tanh(x).backward(schedule=schedule)

@@ -26,7 +26,7 @@ def own_in_place():
     return net
 
 
-def test_a_rule_of_an_operator_in_place_that_reads_a_plain_name_is_refused():
+def test_a_rule_of_an_operator_in_place_that_reads_a_plain_name_is_refused(own_types):
     own_gradient(np.negative)
 
     def rule(read):

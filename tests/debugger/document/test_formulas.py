@@ -27,7 +27,7 @@ def test_slots_that_may_be_missing_or_many_say_so(session) -> None:
     assert formulas["SoftmaxWithLoss"].inputs == ["x", "labels", "weights?"]
 
 
-def test_a_type_of_ones_own_has_none() -> None:
+def test_a_type_of_ones_own_has_none(own_types: None) -> None:
     @register_kernel("Twice")
     def twice(op, x):
         return x + x

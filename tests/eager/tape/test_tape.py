@@ -173,7 +173,7 @@ class TestPlans:
             step(2, wants=False)
             step(2, retain=True)
 
-    def test_a_rule_that_is_registered_anew_is_asked_anew(self, asked: list[str]) -> None:
+    def test_a_rule_that_is_registered_anew_is_asked_anew(self, asked: list[str], own_types: None) -> None:
         tripled, x = Call("tripled", "Tripled"), Variable([1.0])
         tripled(x).backward(schedule="tape")
         register_gradient("Tripled")(lambda op, g: (Operator("Scale", [g[0]], ["dx"], {"scale": 30.0}), ["dx"]))
@@ -270,7 +270,7 @@ def test_seeds_of_one_output_add_up() -> None:
     assert arrived.leaves == {x: 144.0}
 
 
-def test_a_gradient_operator_without_kernel_is_refused_alike(schedule: str) -> None:
+def test_a_gradient_operator_without_kernel_is_refused_alike(schedule: str, own_types: None) -> None:
     register_kernel("Quartered")(lambda op, x: x / 4)
     register_gradient("Quartered")(lambda op, g: (Operator("NoSuchKernel", [str(g[0])], ["dx"]), ["dx"]))
     x = Variable([1.0], name="x")
@@ -287,7 +287,7 @@ def test_a_variable_read_twice_by_one_function_and_as_a_constant(schedule: str) 
     np.testing.assert_allclose([x.grad, w.grad], [6 + 2, np.tanh(3) + 1])
 
 
-def test_errors_of_rules_speak_of_the_call_and_not_of_names_in_pools() -> None:
+def test_errors_of_rules_speak_of_the_call_and_not_of_names_in_pools(own_types: None) -> None:
     def needs_both(op: Operator, g_output: Any) -> Any:
         return Operator("Add", [g_output[0], g_output[1]], ["dx"]), ["dx"]
 
