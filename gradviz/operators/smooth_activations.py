@@ -53,11 +53,17 @@ def softsign_bend(do: Steps, both: str, x: str) -> str:
     return do("Scale", do("AbsGradient", x, do("Mul", both, do("Pow", slope, exponent=1.5))), scale=-2.0)
 
 
+@in_single
+def softsign_gradient(op: Operator, x: Array, dy: Array) -> Array:
+    size = 1 + np.abs(x)
+    return dy / size / size
+
+
 pointwise(
     "Softsign",
     "Every element pressed into (-1, 1), slower than tanh does.",
     ("y = x / (1 + |x|)", softsign),
-    ("dx = dy / (1 + |x|)²", "x, dy", in_single(lambda op, x, dy: dy / (1 + np.abs(x)) / (1 + np.abs(x)))),
+    ("dx = dy / (1 + |x|)²", "x, dy", softsign_gradient),
     ("∂x = -2 ∂dx · dy · sign x / (1 + |x|)³", softsign_bend),
 )
 

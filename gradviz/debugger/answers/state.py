@@ -309,10 +309,8 @@ def _gradients(net: NetText, events: Iterable[Event]) -> dict[str, Gradient]:
             gradients[event.blob] = event.gradient
             if isinstance(event.gradient, GradientSlice) and event.gradient.indices == event.blob:
                 del gradients[event.blob]  # it numbers the rows of itself
-        elif isinstance(event, RuleApplied):  # what is overwritten in place without sending a gradient back has none
-            if None not in event.g_input:
-                continue
-            op = net.forward[event.index].op
+        elif isinstance(event, RuleApplied) and None in event.g_input:
+            op = net.forward[event.index].op  # what it overwrites in place without sending a gradient back has none
             for name, gradient in zip(op.inputs, event.g_input, strict=False):
                 if gradient is None and name in op.outputs and op.type not in NETS:
                     gradients.pop(name, None)

@@ -160,9 +160,13 @@ def _unread(case: Case, names: list[str], *, was_called: bool) -> Finding:
     sentence = f"{subject(names, case.parameters, 'get')} no gradient: {why}."
     reason = "" if was_called and not hold_another(case, names) else purpose_of(case, None, names)
     doubt = "" if was_called or reason else _doubt(case, names)
+    return _finding(names, sentence, reason, doubt, _ways_out_unused(it))
+
+
+def _finding(names: Sequence[str], sentence: str, reason: str, doubt: str, ways_out: Sequence[str]) -> Finding:
+    """Parameters without a gradient: no harm where a reason or a doubt, if not empty, speaks for a choice."""
     evidence = (*each_of(names), *filter(None, [reason]))
-    harm = not (reason or doubt)
-    return Finding("unused", sentence + doubt, tuple(names), None, harm, evidence, _ways_out_unused(it))
+    return Finding("unused", sentence + doubt, tuple(names), None, not (reason or doubt), evidence, tuple(ways_out))
 
 
 def _doubt(case: Case, names: Sequence[str]) -> str:
@@ -205,9 +209,7 @@ def _unknown(case: Case, names: list[str]) -> Finding:
     )
     reason = purpose_of(case, None, names)
     doubt = "" if reason else _doubt(case, names)
-    evidence, harm = (*each_of(names), *filter(None, [reason])), not (reason or doubt)
-    ways_out = (*_ways_out_unused(it)[:1], hint)
-    return Finding("unused", sentence + doubt, tuple(names), None, harm, evidence, ways_out)
+    return _finding(names, sentence, reason, doubt, (*_ways_out_unused(it)[:1], hint))
 
 
 def _beside(case: Case, trainable: Sequence[str]) -> Finding:
