@@ -17,7 +17,7 @@ import numpy as np
 from ..program import Operator
 from .channel_norm import affine, batch_axes, by_channel, moments, need_channels
 from .gradients import gradient_name, gradient_of, gradient_operator, only_through_first, op_gradient
-from .inference import described, misfit, need_floats, need_shape, result_dtype, slot
+from .inference import described, like_forward, misfit, need_floats, need_shape, result_dtype, slot
 from .normalization import second_formula, through_standardization
 from .registry import Array, Arrays, ArraySpec, Gradients, RuleAnswer, Specs, in_single, operator
 from .sums import size_along, summed
@@ -43,11 +43,12 @@ def batch_spec(op: Operator, x: ArraySpec, *vectors: ArraySpec) -> Specs:
             f"{len(vectors) + 1} inputs do not go with num_batches={op.args.get('num_batches', 1)}.",
             "Give sums and sumsq, both, behind var.",
         )
-    statistics = vectors[4:] if reads_sums(op) else ()
-    dtype = result_dtype(x, *(vectors[:4] if testing else vectors[:2]), *statistics)
-    saved = ArraySpec((channels,), result_dtype(x, *statistics))
-    running = [ArraySpec((channels,), result_dtype(x, vector, *statistics)) for vector in vectors[2:4]]
-    return (ArraySpec(x.shape, dtype), *running, saved, saved)[: len(op.outputs)]
+    of_mean, of_var = (vectors[4:5], vectors[4:]) if reads_sums(op) else ((x,), (x,))
+    of_y = vectors[:4] if testing else (*vectors[:2], *of_var)
+    meeting = [(x, *of_y), (vectors[2], *of_mean), (vectors[3], *of_var), of_mean, of_var]
+    shapes = [x.shape, *[(channels,)] * 4]
+    specs = [ArraySpec(shape, result_dtype(*met)) for shape, met in zip(shapes, meeting, strict=True)]
+    return tuple(specs[: len(op.outputs)])
 
 
 @operator(
@@ -104,7 +105,8 @@ def batch_gradient_spec(
     for position, spec in enumerate((mean, spread), 3):
         need_shape(slot(op, position), spec, scale.shape)
     dscale = ArraySpec(scale.shape, result_dtype(x, dy, mean, spread))
-    dx = ArraySpec(x.shape, result_dtype(x, scale, dy, mean, spread))
+    straight = op.args.get("is_test", 0) or 0 in x.shape
+    dx = ArraySpec(x.shape, result_dtype(scale, dy, spread) if straight else result_dtype(x, scale, dy, mean, spread))
     return dx, dscale, ArraySpec(scale.shape, dy.dtype)
 
 
@@ -194,6 +196,12 @@ def standardized(op: Operator, x: Array, *sums: Array) -> tuple[int, Array, Arra
 @gradient_of(
     "SpatialBNSumsGradient",
     "x, scale, dy, sums, sumsq, ∂dx, ∂dscale, ∂dbias, ∂dsums, ∂dsumsq -> ∂x, ∂scale, ∂dy, ∂sums, ∂sumsq",
+    infer=like_forward(
+        "∂x: scale dy sums sumsq ∂dscale ∂dsums ∂dsumsq; ∂scale: x dy sums sumsq ∂dx ∂dsums ∂dsumsq; "
+        "∂dy: x scale sums sumsq ∂dx ∂dscale ∂dbias ∂dsums ∂dsumsq; "
+        "∂sums: x scale dy sums sumsq ∂dx ∂dscale ∂dsums ∂dsumsq; "
+        "∂sumsq: x scale dy sums sumsq ∂dx ∂dscale ∂dsums ∂dsumsq"
+    ),
 )
 @in_single
 def spatial_bn_sums_gradient_gradient(

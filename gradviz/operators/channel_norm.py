@@ -104,7 +104,7 @@ def instance_statistics(op: Operator, x: Array) -> tuple[Array, Array]:
     "x, scale, bias, dy, mean?, inv_std? -> dx, dscale, dbias",
     formula=f"{CHANNEL_FIRST}, x̂ = (x - mean) inv_std",
     derivative=CHANNEL_SECOND,
-    infer=like_forward("dx: x scale dy; dscale: x dy; dbias: dy"),
+    infer=like_forward("dx: x scale dy mean inv_std; dscale: x dy mean inv_std; dbias: dy"),
 )
 @in_single
 def instance_norm_gradient(op: Operator, x: Array, scale: Array, bias: Array, dy: Array, *statistics: Array) -> Arrays:
@@ -229,7 +229,7 @@ def group_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     "dy, x, scale, bias, mean, inv_std -> dx, dscale, dbias",
     formula=f"{CHANNEL_FIRST}, x̂ = (x - mean) inv_std",
     derivative=CHANNEL_SECOND,
-    infer=like_forward("dx: x scale dy; dscale: x dy; dbias: dy"),
+    infer=like_forward("dx: dy x scale mean inv_std; dscale: dy x mean inv_std; dbias: dy"),
     rule=group_norm_rule,
 )
 @in_single

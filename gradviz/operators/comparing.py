@@ -127,7 +127,8 @@ def where(op: Operator, condition: Array, x: Array, y: Array) -> Array:
 def where_gradient(op: Operator, condition: Array, dz: Array) -> tuple[Array, Array]:
     """Gradients of Where: each element of dz goes to the side that it was taken from."""
     from_x = conditions(op, condition, dz)
-    return np.where(from_x, dz, 0), np.where(from_x, 0, dz)
+    zero = dz.dtype.type(0)
+    return np.where(from_x, dz, zero), np.where(from_x, zero, dz)
 
 
 @register_gradient("WhereGradient")

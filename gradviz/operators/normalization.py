@@ -131,8 +131,9 @@ def layer_norm_gradient_spec(
     need_shape("dy", dy, x.shape, "of x")
     affine_specs(op, x, *scale, first=5)
     need_statistics(op, x, 2, mean, std)
-    rows = ArraySpec(x.shape, result_dtype(dy, x, *scale))
-    return rows, *(ArraySpec(spec.shape, result_dtype(dy, x)) for spec in scale * 2)
+    rows = ArraySpec(x.shape, result_dtype(dy, mean, std, x, *scale))
+    dtypes = result_dtype(dy, mean, std, x), dy.dtype
+    return rows, *(ArraySpec(spec.shape, dtype) for spec in scale for dtype in dtypes)
 
 
 def layer_norm_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
@@ -188,7 +189,8 @@ def layer_norm_gradient(
 def statistics_gradient_spec(op: Operator, g: ArraySpec, mean: ArraySpec, std: ArraySpec, x: ArraySpec) -> ArraySpec:
     need_floats(op, (g, mean, std, x))
     need_statistics(op, x, 0, g, mean, std)
-    return ArraySpec(x.shape, result_dtype(g, x))
+    meeting = (g, x) if op.type == "LayerNormMeanGradient" else (g, mean, std, x)
+    return ArraySpec(x.shape, result_dtype(*meeting))
 
 
 @operator(

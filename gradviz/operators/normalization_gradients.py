@@ -25,7 +25,6 @@ from .channel_norm import (
     grouped,
     instance_statistics,
     lrn_scale,
-    lrn_spec,
     spatial_axes,
     ungrouped,
 )
@@ -76,9 +75,14 @@ def mean_over(axis: int | tuple[int, ...]) -> Gather:
     return lambda array: averaged(array, axis, keepdims=True)
 
 
+LAYER_NORM_SECOND = like_forward(
+    "∂dy: mean std x scale ∂dx ∂dscale ∂dbias; ∂x: dy mean std x scale ∂dx ∂dscale; ∂scale: dy mean std x ∂dx"
+)
+
+
 def layer_norm_second_spec(op: Operator, *specs: ArraySpec) -> Any:
     need_shape("dy", specs[0], specs[3].shape, "of x")
-    return like_forward()(op, *specs)
+    return LAYER_NORM_SECOND(op, *specs)
 
 
 def layer_norm_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
@@ -127,7 +131,13 @@ def layer_norm_std_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswe
     return do.answer(g_dstd, None, None, do("LayerNormGradient", h, x, mean, std, x, **op.args))
 
 
-@gradient_of("RMSNormGradient", "dy, x, scale, inv_rms, ∂dx, ∂dscale, ∂dbias -> ∂dy, ∂x, ∂scale")
+@gradient_of(
+    "RMSNormGradient",
+    "dy, x, scale, inv_rms, ∂dx, ∂dscale, ∂dbias -> ∂dy, ∂x, ∂scale",
+    infer=like_forward(
+        "∂dy: x scale inv_rms ∂dx ∂dscale ∂dbias; ∂x: dy x scale inv_rms ∂dx ∂dscale; ∂scale: dy x inv_rms ∂dx"
+    ),
+)
 @in_single
 def rms_norm_gradient_gradient(
     op: Operator, dy: Array, x: Array, scale: Array, inv_rms: Array, *arrived: Array
@@ -162,7 +172,18 @@ def by_channels(op: Operator, x: Array, *vectors: Array) -> list[Array]:
     return [by_channel(op, vector, x.ndim) for vector in vectors]
 
 
-@gradient_of("SpatialBNGradient", "x, scale, dy, mean, spread, ∂dx, ∂dscale, ∂dbias -> ∂x, ∂scale, ∂dy")
+SPATIAL_BN_SECOND = {
+    0: like_forward(),
+    1: like_forward("∂x: dy spread ∂dscale; ∂scale: dy spread ∂dx; ∂dy: x scale mean spread ∂dx ∂dscale ∂dbias"),
+}
+"""Inference of the gradients of SpatialBNGradient, by is_test."""
+
+
+@gradient_of(
+    "SpatialBNGradient",
+    "x, scale, dy, mean, spread, ∂dx, ∂dscale, ∂dbias -> ∂x, ∂scale, ∂dy",
+    infer=lambda op, *specs: SPATIAL_BN_SECOND[bool(op.args.get("is_test", 0))](op, *specs),
+)
 @in_single
 def spatial_bn_gradient_gradient(
     op: Operator, x: Array, scale: Array, dy: Array, mean: Array, spread: Array, g_dx: Array, *arrived: Array
@@ -182,6 +203,10 @@ def spatial_bn_gradient_gradient(
 @gradient_of(
     "InstanceNormGradient",
     "x, scale, dy, ∂dx, ∂dscale, ∂dbias, mean?, inv_std? -> ∂x, ∂scale, ∂dy",
+    infer=like_forward(
+        "∂x: x scale dy mean inv_std ∂dx ∂dscale; ∂scale: x dy mean inv_std ∂dx; "
+        "∂dy: x scale mean inv_std ∂dx ∂dscale ∂dbias"
+    ),
 )
 @in_single
 def instance_norm_gradient_gradient(
@@ -197,7 +222,14 @@ def instance_norm_gradient_gradient(
     return g_x, summed(terms, batch_axes(op, x.ndim)), g_dy
 
 
-@gradient_of("GroupNormGradient", "dy, x, scale, mean, inv_std, ∂dx, ∂dscale, ∂dbias -> ∂dy, ∂x, ∂scale")
+@gradient_of(
+    "GroupNormGradient",
+    "dy, x, scale, mean, inv_std, ∂dx, ∂dscale, ∂dbias -> ∂dy, ∂x, ∂scale",
+    infer=like_forward(
+        "∂dy: x scale mean inv_std ∂dx ∂dscale ∂dbias; ∂x: dy x scale mean inv_std ∂dx ∂dscale; "
+        "∂scale: dy x mean inv_std ∂dx"
+    ),
+)
 @in_single
 def group_norm_gradient_gradient(
     op: Operator, dy: Array, x: Array, scale: Array, mean: Array, inv_std: Array, g_dx: Array, *arrived: Array
@@ -218,7 +250,9 @@ def group_norm_gradient_gradient(
     return ungrouped(op, g_dy, x), ungrouped(op, g_x, x), g_scale
 
 
-@gradient_of("LRNGradient", "x, y, dy, ∂dx -> ∂x, ∂y, ∂dy", infer=lrn_spec)
+@gradient_of(
+    "LRNGradient", "x, y, dy, ∂dx -> ∂x, ∂y, ∂dy", infer=like_forward("∂x: x y dy ∂dx; ∂y: x dy ∂dx; ∂dy: x y ∂dx")
+)
 @in_single
 def lrn_gradient_gradient(op: Operator, x: Array, y: Array, dy: Array, g_dx: Array) -> tuple[Array, Array, Array]:
     scale, beta = lrn_scale(op, x), op.args.get("beta", 0.0)

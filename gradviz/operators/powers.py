@@ -67,7 +67,14 @@ def pow_gradient(op: Operator, dy: Array, x: Array, exponents: Array, y: Array) 
     return sum_to(dy * slope, x.shape), unlaid(op, d_exponents, x, exponents)
 
 
-@gradient_of("PowGradient", "dy, x, exponents, y, ∂dx, ∂dexponents -> ∂dy, ∂x, ∂exponents, ∂y")
+@gradient_of(
+    "PowGradient",
+    "dy, x, exponents, y, ∂dx, ∂dexponents -> ∂dy, ∂x, ∂exponents, ∂y",
+    infer=like_forward(
+        "∂dy: x exponents y ∂dx ∂dexponents; ∂x: dy x exponents ∂dx ∂dexponents; ∂exponents: dy x exponents ∂dx; "
+        "∂y: dy x ∂dexponents"
+    ),
+)
 def pow_gradient_gradient(
     op: Operator, dy: Array, x: Array, exponents: Array, y: Array, g_dx: Array, g_exponents: Array
 ) -> tuple[Array, Array, Array, Array]:

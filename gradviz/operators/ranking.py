@@ -66,7 +66,7 @@ def margin_ranking_criterion(op: Operator, x1: Array, x2: Array, labels: Array) 
     "x1, x2, labels, dy -> dx1, dx2",
     formula="dx1 = -labels dy where labels (x1 - x2) < margin, 0 elsewhere; dx2 = -dx1",
     derivative="∂dy = -labels (∂dx1 - ∂dx2) where labels (x1 - x2) < margin, 0 elsewhere",
-    infer=like_forward(integers="labels"),
+    infer=like_forward("x1 dy", integers="labels"),
 )
 def margin_ranking_criterion_gradient(op: Operator, x1: Array, x2: Array, labels: Array, dy: Array) -> Arrays:
     """Gradients of MarginRankingCriterion; 0 at the corner."""

@@ -141,7 +141,10 @@ def lstm_unit_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     "hidden_prev, cell_prev, gates, lengths?, timestep, hidden, cell, dhidden, dcell, "
     "∂dhidden_prev, ∂dcell_prev, ∂dgates -> ∂cell_prev, ∂gates, ∂cell, ∂dhidden, ∂dcell",
     infer=like_forward(
-        "cell_prev gates cell dhidden dcell ∂dhidden_prev ∂dcell_prev ∂dgates", integers="lengths timestep"
+        "∂cell_prev: gates cell dhidden dcell ∂dgates; ∂gates: cell_prev gates cell dhidden dcell ∂dcell_prev ∂dgates; "
+        "∂cell: cell_prev gates cell dhidden ∂dcell_prev ∂dgates; "
+        "∂dhidden: cell_prev gates cell ∂dhidden_prev ∂dcell_prev ∂dgates; ∂dcell: cell_prev gates ∂dcell_prev ∂dgates",
+        integers="lengths timestep",
     ),
     rule=lstm_unit_gradient_rule,
 )
@@ -216,7 +219,11 @@ def gru_unit_gradient(op: Operator, h: Array, gates: Array, *rest: Array) -> tup
 @gradient_of(
     "GRUUnitGradient",
     "hidden_prev, gates, lengths?, timestep, hidden, dhidden, ∂dhidden_prev, ∂dgates -> ∂hidden_prev, ∂gates, ∂dhidden",
-    infer=like_forward("hidden_prev gates dhidden ∂dhidden_prev ∂dgates", integers="lengths timestep"),
+    infer=like_forward(
+        "∂hidden_prev: gates dhidden ∂dgates; ∂gates: hidden_prev gates dhidden ∂dhidden_prev ∂dgates; "
+        "∂dhidden: hidden_prev gates ∂dhidden_prev ∂dgates",
+        integers="lengths timestep",
+    ),
 )
 @in_single
 def gru_unit_gradient_gradient(op: Operator, h: Array, gates: Array, *more: Array) -> tuple[Array, Array, Array]:

@@ -173,7 +173,11 @@ def l1_distance_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     return do.answer(None, None, do("DotProduct", signed, do.fill(x, 1.0)))
 
 
-@gradient_of("CosineSimilarityGradient", "x, y, dz, ∂dx, ∂dy -> ∂x, ∂y, ∂dz")
+@gradient_of(
+    "CosineSimilarityGradient",
+    "x, y, dz, ∂dx, ∂dy -> ∂x, ∂y, ∂dz",
+    infer=like_forward("∂x: x y dz ∂dx ∂dy; ∂y: x y dz ∂dx ∂dy; ∂dz: x y ∂dx ∂dy"),
+)
 @in_single
 def cosine_similarity_gradient_gradient(
     op: Operator, x: Array, y: Array, dz: Array, g_dx: Array, g_dy: Array

@@ -103,7 +103,8 @@ def mish(op: Operator, x: Array) -> Array:
 @in_single
 def mish_gradient(op: Operator, x: Array, y: Array, dy: Array) -> Array:
     t = np.tanh(np.logaddexp(0, x))
-    return dy * (t + bounded(x) * logistic(x) * (1 - t * t))
+    dx = dy * (t + bounded(x) * logistic(x) * (1 - t * t))
+    return dx.astype(np.result_type(dx.dtype, y.dtype), copy=False)
 
 
 def mish_bend(do: Steps, both: str, x: str, y: str) -> Mapping[str, str]:

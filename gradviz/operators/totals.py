@@ -191,7 +191,7 @@ def others(op: Operator, x: Array) -> tuple[Array, Array, Array, Array]:
     "ReduceProd",
     "dy, x, y -> dx",
     "∂dy = Σᵢ ∂dxᵢ Π xⱼ for j ≠ i, ∂xₖ = dy Σᵢ ∂dxᵢ Π xⱼ for i ≠ k and j ≠ i, k",
-    infer=like_forward("dy x"),
+    infer=like_forward("dy x y"),
 )
 @in_double
 def reduce_prod_gradient(op: Operator, dy: Array, x: Array, y: Array) -> Array:

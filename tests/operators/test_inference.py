@@ -45,6 +45,19 @@ def test_inferred_specs_are_those_of_the_kernels(case: Case) -> None:
         assert_inference_tells_what_kernels_give(case, case.values(dtype))
 
 
+ONE_DTYPE = {"Range", "ScatterAssign"}
+"""Types whose inputs must be of one dtype."""
+
+
+@over(case for case in CASES if case.type not in ONE_DTYPE)
+def test_inferred_dtypes_are_those_of_the_kernels_where_one_input_is_wider(case: Case) -> None:
+    values, wide = case.values(np.float32), case.values(np.float64)
+    given = seeds(case, values)
+    for name in [name for name in values if values[name].dtype != wide[name].dtype]:
+        assert_inference_tells_what_kernels_give(case, values | {name: wide[name]}, given)
+    assert_inference_tells_what_kernels_give(case, values, seeds(case, wide))
+
+
 @pytest.mark.parametrize(
     ("type", "arrays"),
     [
@@ -69,13 +82,15 @@ def test_where_dtypes_meet_it_is_the_kernel_s_too(type: str, arrays: list[Array]
     assert spec in (ArraySpec(result.shape, result.dtype), (ArraySpec(result.shape, result.dtype),))
 
 
-def assert_inference_tells_what_kernels_give(case: Case, values: Mapping[str, Array]) -> None:
-    """For the operator of `case` and those of its backward pass."""
+def assert_inference_tells_what_kernels_give(
+    case: Case, values: Mapping[str, Array], given: Mapping[str, Array] | None = None
+) -> None:
+    """For the operator of `case` and those of its backward pass, from the gradients `given` of its outputs."""
     workspace, net = Workspace(), Net("case", [case.op])
     for name, value in values.items():
         workspace.feed(name, value)
     if case.known.rule is not None:
-        given = seeds(case, values)
+        given = seeds(case, values) if given is None else given
         for name, value in given.items():
             workspace.feed(f"given_{name}", value)
         net.add_gradient_operators({name: f"given_{name}" for name in given})
