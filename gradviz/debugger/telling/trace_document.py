@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 from typing import Any, cast
 
 import msgspec
@@ -54,7 +53,7 @@ from .sentences import joined
 from .sources import rules_of, sources_of
 from .story import versions_of
 from .subjects import Subject, Subjects, added, targets
-from .sums import Sum, ledger_of, loop_ledger, placed, sums_of, sums_of_loops
+from .sums import ledger_of, loop_ledger, placed, sums_of_loops
 from .values import DocumentValues, Values
 
 
@@ -109,17 +108,12 @@ class Writer:
         # Events of a run that share all but what fills their narration.
         self._alike: dict[object, TraceEvent] = {}
 
-    @cached_property
-    def _sums(self) -> list[Sum]:
-        return sums_of(self.story)
-
     def outline(self, net: NetDef) -> Trace:
         """All but events and lines, with `net`."""
         recording, text, values = self._recording, self._text, self._values
         if recording.saved is not None:
             return recording.saved
         merges = self.story.merges()
-        sums, looped = [(one, one.event.path) for one in self._sums], sums_of_loops(recording)
         whole = text.whole or 0
         completed = recording.events[whole - 1] if whole else None
         gradients = versions_of(completed, text.outermost, whole) if isinstance(completed, Completed) else {}
@@ -131,8 +125,8 @@ class Writer:
             arrays=values.arrays,
             stacks=values.stacks,
             ledgers=[
-                *(ledger_of(one, recording, frame) for one, frame in placed(sums, recording)),
-                *(loop_ledger(recording, one) for one in looped),
+                *(ledger_of(self.story, *one) for one in placed(self.story.sums(), recording)),
+                *(loop_ledger(recording, one) for one in sums_of_loops(recording)),
             ],
             merges=merges,
             gradients=gradients | {bare(one.blob): one.after for one in merges},
@@ -167,7 +161,7 @@ class Writer:
     def whole(self, pace: Pace) -> Trace:
         """All of it."""
         recording, text = self._recording, self._text
-        self.ledgers = {one.at: number for number, one in enumerate(self._sums)}
+        self.ledgers = {at: number for number, (at, _) in enumerate(self.story.sums())}
         events = [self.event(event, at) for at, event in enumerate(pace.over(recording.events), 1)]
         return replace(
             self.outline(recording.net),
