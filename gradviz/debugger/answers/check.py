@@ -328,7 +328,8 @@ def _of_blob(view: NetView, blob: Writing, doubles: Doubles) -> _Planned:
 
     def begin(most: Sequence[int]) -> _Begun:
         rest, starts = prepare(), seeds(view)
-        weights = [as_double(array_of(view, y, starts[y].parts)) for y in rest.ys]
+        ys = [y for y in starts if rest.ys is None or y.key in rest.ys]
+        weights = [as_double(array_of(view, y, starts[y].parts)) for y in ys]
         arguments = str(blob), rest.run, x, weights, gradient
         around = cache(partial(cancelling, view, blob))
         comparison = Comparison(*arguments, around=around, most=most[0], dtypes=rest.dtypes)
