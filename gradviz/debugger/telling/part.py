@@ -187,8 +187,7 @@ class _Part:
             for run in recording.halves.get((path, is_backward), [])[:1]:
                 for at, event in recording.ran_in(run):
                     self._writer.ran[recording.operator(run, event.position)] = at
-        [net] = self._writer.subnets([path])
-        return self._writer.filled(net)
+        return self._writer.subnet(path, has_lines=True)
 
     def _open_at(self, position: int) -> list[Entered]:
         """The nested nets that are open at a position, from the outside in, with the runs as they are numbered."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 import msgspec
@@ -119,7 +119,7 @@ class Writer:
         gradients = versions_of(completed, text.outermost, whole) if isinstance(completed, Completed) else {}
         return replace(
             self.header(net),
-            subnets=list(self.subnets(text.ids)),
+            subnets=list(map(self.subnet, text.ids)),
             frames=values.frames,
             values=values.outermost,
             arrays=values.arrays,
@@ -169,7 +169,7 @@ class Writer:
             events=events,
             forward=list(map(self.line, text.outermost.forward)),
             backward=list(map(self.line, text.outermost.backward)),
-            subnets=[self.filled(subnet) for subnet in self.subnets(text.ids)],
+            subnets=[self.subnet(path, has_lines=True) for path in text.ids],
         )
 
     @property
@@ -260,27 +260,21 @@ class Writer:
             stale=self._recording.stale.get(statement),
         )
 
-    def subnets(self, paths: Iterable[tuple[str, ...]]) -> Iterator[Subnet]:
-        """Some nested nets, without their lines."""
-        for path in paths:
-            id, net = self._text.ids[path], self._text.halves[path]
-            owner, backward_owner = self._text.owners[id]
-            yield Subnet(
-                id=id,
-                owner=None if owner is None else owner.id,
-                backward_owner=None if backward_owner is None else backward_owner.id,
-                argument=net.argument,
-                name=net.name,
-                path=list(path),
-                forward=[],
-                backward=[],
-                blobs=[f"{name}@{version}" for name, version in self._values.blobs[id]],
-            )
-
-    def filled(self, subnet: Subnet) -> Subnet:
-        """A nested net with its lines."""
-        net = self._text.net(tuple(subnet.path))
-        return replace(subnet, forward=list(map(self.line, net.forward)), backward=list(map(self.line, net.backward)))
+    def subnet(self, path: tuple[str, ...], *, has_lines: bool = False) -> Subnet:
+        """A nested net."""
+        id, net, text = self._text.ids[path], self._text.halves[path], self._text.net(path)
+        owner, backward_owner = self._text.owners[id]
+        return Subnet(
+            id=id,
+            owner=None if owner is None else owner.id,
+            backward_owner=None if backward_owner is None else backward_owner.id,
+            argument=net.argument,
+            name=net.name,
+            path=list(path),
+            forward=list(map(self.line, text.forward)) if has_lines else [],
+            backward=list(map(self.line, text.backward)) if has_lines else [],
+            blobs=[f"{name}@{version}" for name, version in self._values.blobs[id]],
+        )
 
 
 def _detail(event: Event, *, is_run: bool) -> dict[str, Any]:
