@@ -14,7 +14,7 @@ from ...program.errors import listed
 from ...runtime.tasks import Work, results
 from ..journal import Pace, Statement, Writing
 from ..steering import CursorError, whole_number
-from .comparison import MOST, SEED, Checked, Comparison, Verdict, along
+from .comparison import MOST, SEED, Checked, Comparison, Verdict
 from .flow import array_of, arriving, gives, gradient_of, hooked, meant, seeds, sent, sum_through
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits
 from .leaves import leaves
@@ -330,11 +330,11 @@ def _of_blob(view: NetView, blob: Writing, doubles: Doubles) -> _Planned:
         rest, starts = prepare(), seeds(view)
         ys = [y for y in starts if rest.ys is None or y.key in rest.ys]
         weights = [as_double(array_of(view, y, starts[y].parts)) for y in ys]
-        arguments = str(blob), rest.run, x, weights, gradient
         around = cache(partial(cancelling, view, blob))
-        comparison = Comparison(*arguments, around=around, most=most[0], dtypes=rest.dtypes)
-        whole = along(*arguments, around=around, dtypes=rest.dtypes) if x.size > most[0] else None
-        return _Begun(rest.notes, [comparison], whole, rest.own)
+        comparison = Comparison(
+            str(blob), rest.run, x, weights, gradient, around=around, most=most[0], dtypes=rest.dtypes
+        )
+        return _Begun(rest.notes, [comparison], comparison.along() if x.size > most[0] else None, rest.own)
 
     return _Planned(subject, [], [x.size], begin)
 

@@ -83,8 +83,7 @@ class OperatorRun:
         op, name, reads, writes = self._arguments
         if self._kernel is not None:
             try:
-                with np.errstate(all="ignore"):
-                    result = self._kernel(op, *inputs)
+                result = self._kernel(op, *inputs)
             except Exception as error:
                 raise NotCheckable(f"{name} cannot be run again: {message_of(error)}") from error
             return list(result) if isinstance(result, tuple) else [result]
