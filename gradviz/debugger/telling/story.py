@@ -205,7 +205,19 @@ class Story:
         """What merging the rows of a gradient did."""
         if self.recording.saved is not None:
             return {one.at: one for one in self.recording.saved.merges}[at]
-        return merge_of(event, at, *self.merged(event, at), self.recording.values)
+        was, became = self.merged(event, at)
+        before, after = (_arrays(gradient, self.recording.values) for gradient in (was, became))
+        return Merge(
+            blob=f"{event.blob}@{event.version}",
+            at=at,
+            aggregator=event.aggregator,
+            before=GradientSlice(*map(str, was)),
+            after=GradientSlice(*map(str, became)),
+            rows_before=_count(before[0]),
+            rows_after=_count(after[0]),
+            most_repeated=_most_repeated(before[0]),
+            difference=_difference(before, after),
+        )
 
     def merges(self) -> list[Merge]:
         """The same of all gradients whose rows were merged."""
@@ -352,24 +364,6 @@ def producer(net: NetText, contribution: Contribution) -> str:
 
 Arrays = tuple[Array | None, Array | None]
 """Indices and values of a slice as numpy's arrays; None: not computed."""
-
-
-def merge_of(
-    event: Deduplicated, at: int, was: Sequence[Writing], became: Sequence[Writing], values: Mapping[Key, Array]
-) -> Merge:
-    """What `event`, which happened at position `at`, did to the rows: `was` and `became` are indices and values."""
-    before, after = _arrays(was, values), _arrays(became, values)
-    return Merge(
-        blob=f"{event.blob}@{event.version}",
-        at=at,
-        aggregator=event.aggregator,
-        before=GradientSlice(*map(str, was)),
-        after=GradientSlice(*map(str, became)),
-        rows_before=_count(before[0]),
-        rows_after=_count(after[0]),
-        most_repeated=_most_repeated(before[0]),
-        difference=_difference(before, after),
-    )
 
 
 def _arrays(gradient: Sequence[Writing], values: Mapping[Key, Array]) -> Arrays:
