@@ -90,21 +90,22 @@ class CheckableView(Answer, frozen=True):
 
 
 class _Begun(NamedTuple):
-    """What is to be measured: for each blob, of a large one also along directions, and what is to be said of it.
+    """What is to be measured, and what is to be said of it.
 
     Attributes:
-        comparisons: none where it cannot be checked.
+        comparisons: for each blob; none where it cannot be checked.
+        along: of a large blob, directions that move all of it.
         own: kernels of the user's that this calls, by the types of their operators.
     """
 
     notes: Sequence[str]
     comparisons: Sequence[Comparison] = ()
-    along: Comparison | None = None
+    along: Sequence[Comparison] = ()
     own: Mapping[str, Any] = {}
 
     def works(self) -> Iterator[Work]:
         own = {f"The kernel of {type}": kernel for type, kernel in self.own.items()}
-        for one in (*self.comparisons, *([self.along] if self.along else [])):
+        for one in (*self.comparisons, *self.along):
             yield Work(one.differences, one.places, own)
 
 
@@ -201,7 +202,7 @@ def _judged(subject: str, begun: _Begun, outcomes: list[list[Any]]) -> CheckView
     measured = [outcomes.pop(0) for _ in begun.works()]
     try:
         checks = [one.judged(measured.pop(0)) for one in begun.comparisons]
-        along = [] if begun.along is None else [begun.along.judged(measured.pop(0))]
+        along = [one.judged(measured.pop(0)) for one in begun.along]
     except (NotCheckable, GradvizError) as error:
         return CheckView(subject, "not checkable", [], SEED, [*_why_not(error), *begun.notes])
     notes = [*map(_hidden, checks), *map(_of_all, along), *begun.notes]
@@ -334,7 +335,7 @@ def _of_blob(view: NetView, blob: Writing, doubles: Doubles) -> _Planned:
         comparison = Comparison(
             str(blob), rest.run, x, weights, gradient, around=around, most=most[0], dtypes=rest.dtypes
         )
-        return _Begun(rest.notes, [comparison], comparison.along() if x.size > most[0] else None, rest.own)
+        return _Begun(rest.notes, [comparison], [comparison.along()] if x.size > most[0] else [], rest.own)
 
     return _Planned(subject, [], [x.size], begin)
 
