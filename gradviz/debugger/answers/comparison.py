@@ -77,16 +77,8 @@ class Derivative(NamedTuple):
     is_kink: bool
 
 
-class Measured(NamedTuple):
-    """What differences say at one element.
-
-    Attributes:
-        central: the derivative by central differences.
-        exact: by a complex step; None: it was not tried, or the function does not take complex numbers.
-    """
-
-    central: Derivative
-    exact: Derivative | None
+Measured = tuple[Derivative, Derivative | None]
+"""The derivative at one element by central differences, and by a complex step; None: not tried, or not taken."""
 
 
 class Differences:
@@ -158,7 +150,7 @@ class Differences:
         """What is measured at element number `place`; or why nothing can be."""
         try:
             with np.errstate(all="ignore"):  # in a process of its own nobody else says so
-                return Measured(self.at(place), self.complex_at(place) if self._is_analytic else None)
+                return self.at(place), self.complex_at(place) if self._is_analytic else None
         except (NotCheckable, GradvizError) as error:
             return error
 

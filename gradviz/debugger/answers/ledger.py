@@ -23,10 +23,6 @@ from .recorded import Recorded
 SHOWN = 30
 """Contributions that a text or a table shows; a loop can have thousands."""
 
-LEFT_OUT = "not in the file"
-
-HEAD = ("gradient", "from", "norm", "share", "cosine", "path")
-
 
 class LedgerView(Answer, frozen=True):
     """How much of a blob's gradient came from where.
@@ -47,13 +43,13 @@ class LedgerView(Answer, frozen=True):
     after_hooks: str = ""
 
     def blocks(self) -> Iterator[Block]:
-        ledger, unknown = self.ledger, LEFT_OUT if self.is_left_out else absent(None)
+        ledger, unknown = self.ledger, "not in the file" if self.is_left_out else absent(None)
         rows = first_of(ledger.contributions, SHOWN, partial(_row, unknown=unknown))
         cancellation = percent(ledger.cancellation, absent(ledger.norm, unknown))
         of, count = ledger.blob + ("" if self.is_whole else " so far"), len(ledger.contributions)
         yield Grid(
             f"Gradient of {of} = sum of {count_of(count, 'contribution')}",
-            HEAD,
+            ("gradient", "from", "norm", "share", "cosine", "path"),
             rows,
             f"{ledger.total}: norm {digits(ledger.norm, unknown)}, cancellation {cancellation}",
         )
