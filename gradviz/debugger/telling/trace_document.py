@@ -92,7 +92,6 @@ class Writer:
     Attributes:
         story: tells the events of the pass.
         ran: the positions after the first runs of operators in nested nets, of those whose events have been written.
-        ledgers: by the position of an event the number of the ledger that it has.
     """
 
     def __init__(self, recording: Recording, values: DocumentValues) -> None:
@@ -103,7 +102,6 @@ class Writer:
         self.story = self._narrator.story
         self._subjects = Subjects(recording, self.story, self._values)
         self.ran: dict[Statement, int] = {}
-        self.ledgers: dict[int, int] = {}
         self._templates: dict[str, int] = {}
         # Events of a run that share all but what fills their narration.
         self._alike: dict[object, TraceEvent] = {}
@@ -161,8 +159,8 @@ class Writer:
     def whole(self, pace: Pace) -> Trace:
         """All of it."""
         recording, text = self._recording, self._text
-        self.ledgers = {at: number for number, (at, _) in enumerate(self.story.sums())}
-        events = [self.event(event, at) for at, event in enumerate(pace.over(recording.events), 1)]
+        ledgers = {at: number for number, (at, _) in enumerate(self.story.sums())}
+        events = [self.event(event, at, ledgers.get(at)) for at, event in enumerate(pace.over(recording.events), 1)]
         return replace(
             self.outline(recording.net),
             templates=self.templates,
@@ -177,8 +175,8 @@ class Writer:
         """The templates of the narrations that have been written."""
         return list(self._templates)
 
-    def event(self, event: Event, at: int) -> TraceEvent:
-        """The event before position `at`."""
+    def event(self, event: Event, at: int, ledger: int | None = None) -> TraceEvent:
+        """The event before position `at`, which has a `ledger` of this number."""
         description, frame = self._narrator.tell(at), self._recording.run_after(at)
         seconds = None
         if type(event) is Ran:
@@ -192,7 +190,7 @@ class Writer:
             if description.alike is not None:
                 self._alike[key] = one
         group = int(self._recording.timeline.group[at - 1])
-        return replace(one, narration=narration, group=group, frame=frame, seconds=seconds, ledger=self.ledgers.get(at))
+        return replace(one, narration=narration, group=group, frame=frame, seconds=seconds, ledger=ledger)
 
     def _narration(self, description: Description) -> Narration:
         template, arguments = joined(description.narration)
