@@ -393,7 +393,6 @@ def _difference(was: Arrays, became: Arrays) -> Number | None:
     if indices is None or values is None or merged_indices is None or merged_values is None:
         return None
     named = np.unique(np.concatenate([indices.reshape(-1), merged_indices.reshape(-1)]))
-    with np.errstate(all="ignore"):
-        dense = added_rows(np.searchsorted(named, indices), values, len(named))
-        merged = added_rows(np.searchsorted(named, merged_indices), merged_values, len(named))
+    dense = added_rows(np.searchsorted(named, indices), values, len(named))
+    merged = added_rows(np.searchsorted(named, merged_indices), merged_values, len(named))
     return number(furthest(dense, merged))
