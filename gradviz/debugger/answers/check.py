@@ -294,7 +294,7 @@ def _of_operator(view: NetView, statement: Statement) -> _Planned:
             x, rerun = inputs[places[0]], partial(_moved, run.in_double(), inputs, places, slots)
             is_analytic = not statement.nets
             comparisons.append(Comparison(str(blob), rerun, x, weights, gradient, is_analytic=is_analytic, most=count))
-        return _Begun(notes, comparisons, own={} if run.own is None else {run.type: run.own})
+        return _Begun(notes, comparisons, own={} if run.own is None else {statement.op.type: run.own})
 
     return _Planned(subject, notes, [inputs[places[0]].size for places in moved.values()], begin)
 

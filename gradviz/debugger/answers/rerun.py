@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -51,50 +52,45 @@ def as_double(array: Array) -> Array:
     return here.astype(np.float64, order="C") if here.dtype.kind == "f" else here
 
 
+@dataclass(frozen=True, eq=False)
 class OperatorRun:
     """Runs an operator once more, here or in a process that it is sent to: from its inputs to its outputs.
 
-    Args:
+    Attributes:
         name: what errors call it.
         reads, writes: the names of its inputs and outputs, those of its nested nets included.
         own: its kernel where the user has written it; None: it is that of the table.
-
-    Attributes:
-        type: that of the operator.
-        own: as above, found where it was not given.
     """
 
-    def __init__(
-        self, op: Operator, name: str, reads: Sequence[str], writes: Sequence[str], own: Kernel | None = None
-    ) -> None:
-        operator_type = lookup(op.type)
-        kernel = None if operator_type is None else operator_type.kernel
-        if own is None and kernel is not None and operator_type is not None and operator_type.inputs is None:
-            own = kernel.__wrapped__  # type: ignore[attr-defined]
-        self.type = op.type
-        self.own = own
-        self._arguments = op, name, reads, writes
-        self._kernel = kernel if own is None else with_own_results(own)
+    op: Operator
+    name: str
+    reads: Sequence[str]
+    writes: Sequence[str]
+    own: Kernel | None
+
+    @cached_property
+    def _kernel(self) -> Kernel | None:
+        operator_type = lookup(self.op.type)
+        table = None if operator_type is None else operator_type.kernel
+        return table if self.own is None else with_own_results(self.own)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return OperatorRun, (*self._arguments, self.own)
+        return OperatorRun, (self.op, self.name, self.reads, self.writes, self.own)
 
     def __call__(self, inputs: Sequence[Array]) -> list[Array]:
-        op, name, reads, writes = self._arguments
         if self._kernel is not None:
             try:
-                result = self._kernel(op, *inputs)
+                result = self._kernel(self.op, *inputs)
             except Exception as error:
-                raise NotCheckable(f"{name} cannot be run again: {message_of(error)}") from error
+                raise NotCheckable(f"{self.name} cannot be run again: {message_of(error)}") from error
             return list(result) if isinstance(result, tuple) else [result]
-        values = dict(zip(reads, inputs, strict=True))
-        execute(plan([op], values).steps, values)
-        return [moved(values[blob], CPU) for blob in writes]
+        values = dict(zip(self.reads, inputs, strict=True))
+        execute(plan([self.op], values).steps, values)
+        return [moved(values[blob], CPU) for blob in self.writes]
 
     def in_double(self) -> OperatorRun:
         """The same where no cast leaves less than double precision: differences need all of it."""
-        op, name, reads, writes = self._arguments
-        return OperatorRun(_widened(op), name, reads, writes, self.own)
+        return replace(self, op=_widened(self.op))
 
 
 def _widened(op: Operator) -> Operator:
@@ -117,8 +113,10 @@ def operator_run(view: NetView, statement: Statement, changed: Iterable[str]) ->
     may_deviate = op.type in NETS and _may_deviate(view, statement)
     if may_deviate and (deviation := next(_deviations(view, statement, set(changed)), "")):
         raise NotCheckable(f"In {deviation}, which differences cannot know: ask in that net.")
+    is_own = operator_type.kernel is not None and operator_type.inputs is None
+    own = operator_type.kernel.__wrapped__ if is_own else None  # type: ignore[union-attr]
     reads, writes = ([blob.name for blob in blobs] for blobs in (statement.inputs, statement.outputs))
-    return OperatorRun(op, name, reads, writes)
+    return OperatorRun(op, name, reads, writes, own)
 
 
 def _other_way(view: NetView) -> str:
@@ -271,7 +269,7 @@ def _program_from(view: NetView, blob: Writing, doubles: Doubles) -> Callable[[]
             statements.append(statement)
             changed.update(statement.outputs)
     ys = [y.key for y in seeds(view) if y in changed]
-    own = {one.run.type: one.run.own for one in operators if one.run.own is not None}
+    own = {one.run.op.type: one.run.own for one in operators if one.run.own is not None}
 
     def checked() -> Rest:
         for statement, one in zip(statements, operators, strict=True):
