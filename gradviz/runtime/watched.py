@@ -15,7 +15,7 @@ from time import perf_counter
 from types import FrameType
 from typing import Any, NamedTuple, Protocol, Self
 
-from ..operators.registry import Array
+from ..operators.registry import Array, Kernel
 from ..program import Device, Gradient, GradvizError, NetDef, Operator, RunError
 from ..program.control_flow import within
 from ..program.events import Aggregator, Event, Failed
@@ -261,11 +261,15 @@ class Rest(NamedTuple):
         run: from an array in place of the blob to the values of the ys, as the journal lists them.
         notes: how it is run, and what stays as it was though the blob changes it, in words.
         dtypes: in which it was recorded, as far as they are known.
+        ys: those that it gives; None: all.
+        own: the kernels of the user's that it calls, by the types of their operators.
     """
 
     run: Callable[[Array], list[Array]]
     notes: list[str]
     dtypes: set[str]
+    ys: Sequence[Key] | None = None
+    own: Mapping[str, Kernel] = {}
 
 
 class Again(Protocol):

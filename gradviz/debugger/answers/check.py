@@ -14,7 +14,7 @@ from ...program.errors import listed
 from ...runtime.tasks import Work, results
 from ..journal import Pace, Statement, Writing
 from ..steering import CursorError, whole_number
-from .comparison import MOST, SEED, Checked, Comparison, Verdict, along
+from .comparison import MOST, SEED, Checked, Comparison, Verdict
 from .flow import array_of, arriving, gives, gradient_of, hooked, meant, seeds, sent, sum_through
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits
 from .leaves import leaves
@@ -90,21 +90,22 @@ class CheckableView(Answer, frozen=True):
 
 
 class _Begun(NamedTuple):
-    """What is to be measured: for each blob, of a large one also along directions, and what is to be said of it.
+    """What is to be measured, and what is to be said of it.
 
     Attributes:
-        comparisons: none where it cannot be checked.
+        comparisons: for each blob; none where it cannot be checked.
+        along: of a large blob, directions that move all of it.
         own: kernels of the user's that this calls, by the types of their operators.
     """
 
     notes: Sequence[str]
     comparisons: Sequence[Comparison] = ()
-    along: Comparison | None = None
+    along: Sequence[Comparison] = ()
     own: Mapping[str, Any] = {}
 
     def works(self) -> Iterator[Work]:
         own = {f"The kernel of {type}": kernel for type, kernel in self.own.items()}
-        for one in (*self.comparisons, *([self.along] if self.along else [])):
+        for one in (*self.comparisons, *self.along):
             yield Work(one.differences, one.places, own)
 
 
@@ -201,7 +202,7 @@ def _judged(subject: str, begun: _Begun, outcomes: list[list[Any]]) -> CheckView
     measured = [outcomes.pop(0) for _ in begun.works()]
     try:
         checks = [one.judged(measured.pop(0)) for one in begun.comparisons]
-        along = [] if begun.along is None else [begun.along.judged(measured.pop(0))]
+        along = [one.judged(measured.pop(0)) for one in begun.along]
     except (NotCheckable, GradvizError) as error:
         return CheckView(subject, "not checkable", [], SEED, [*_why_not(error), *begun.notes])
     notes = [*map(_hidden, checks), *map(_of_all, along), *begun.notes]
@@ -293,7 +294,7 @@ def _of_operator(view: NetView, statement: Statement) -> _Planned:
             x, rerun = inputs[places[0]], partial(_moved, run.in_double(), inputs, places, slots)
             is_analytic = not statement.nets
             comparisons.append(Comparison(str(blob), rerun, x, weights, gradient, is_analytic=is_analytic, most=count))
-        return _Begun(notes, comparisons, own={} if run.own is None else {run.type: run.own})
+        return _Begun(notes, comparisons, own={} if run.own is None else {statement.op.type: run.own})
 
     return _Planned(subject, notes, [inputs[places[0]].size for places in moved.values()], begin)
 
@@ -328,12 +329,13 @@ def _of_blob(view: NetView, blob: Writing, doubles: Doubles) -> _Planned:
 
     def begin(most: Sequence[int]) -> _Begun:
         rest, starts = prepare(), seeds(view)
-        weights = [as_double(array_of(view, y, starts[y].parts)) for y in rest.ys]
-        arguments = str(blob), rest.run, x, weights, gradient
+        ys = [y for y in starts if rest.ys is None or y.key in rest.ys]
+        weights = [as_double(array_of(view, y, starts[y].parts)) for y in ys]
         around = cache(partial(cancelling, view, blob))
-        comparison = Comparison(*arguments, around=around, most=most[0], dtypes=rest.dtypes)
-        whole = along(*arguments, around=around, dtypes=rest.dtypes) if x.size > most[0] else None
-        return _Begun(rest.notes, [comparison], whole, rest.own)
+        comparison = Comparison(
+            str(blob), rest.run, x, weights, gradient, around=around, most=most[0], dtypes=rest.dtypes
+        )
+        return _Begun(rest.notes, [comparison], [comparison.along()] if x.size > most[0] else [], rest.own)
 
     return _Planned(subject, [], [x.size], begin)
 

@@ -77,36 +77,28 @@ class Derivative(NamedTuple):
     is_kink: bool
 
 
-class Measured(NamedTuple):
-    """What differences say at one element.
-
-    Attributes:
-        central: the derivative by central differences.
-        exact: by a complex step; None: it was not tried, or the function does not take complex numbers.
-    """
-
-    central: Derivative
-    exact: Derivative | None
+Measured = tuple[Derivative, Derivative | None]
+"""The derivative at one element by central differences, and by a complex step; None: not tried, or not taken."""
 
 
 class Differences:
     """Derivatives of the sum of `weights` times the outputs of `function` at `x`.
 
     Attributes:
+        function: from an array like `x` to float arrays like `weights`.
+        x: float64.
         dtypes: those of the outputs; where one holds no floating-point numbers, there is no derivative.
         is_finite: whether the outputs are, at `x`.
 
     Args:
-        function: from an array like `x` to float arrays like `weights`.
-        x: float64.
         is_analytic: whether complex steps are tried.
     """
 
     def __init__(self, function: Function, x: Array, weights: Sequence[Array], *, is_analytic: bool = False) -> None:
         self._is_analytic = is_analytic
-        self._function = function
-        self._x = x
-        self._weights = weights
+        self.function = function
+        self.x = x
+        self.weights = weights
         self._centre = function(x)
         self.dtypes = [out.dtype for out in self._centre]
         self.is_finite = all(bool(np.isfinite(out).all()) for out in self._centre)
@@ -115,14 +107,14 @@ class Differences:
     @cached_property
     def floor(self) -> float:
         """What rounding alone may make of a derivative that is zero."""
-        return ROUNDINGS * self._precision * self._size / max(1.0, float(np.abs(self._x).max(initial=0.0)))
+        return ROUNDINGS * self._precision * self._size / max(1.0, float(np.abs(self.x).max(initial=0.0)))
 
     @cached_property
     def _size(self) -> float:
         """The largest number that is added up in a derivative, or 1 of what is smaller, times its weight."""
         sizes = [
             float((np.abs(weight) * np.maximum(np.abs(out), 1)).max(initial=0.0))
-            for weight, out in zip(self._weights, self._centre, strict=True)
+            for weight, out in zip(self.weights, self._centre, strict=True)
         ]
         return max(sizes, default=0.0)
 
@@ -133,14 +125,13 @@ class Differences:
         They are not smaller still: what is near the limit of a function, as of tanh, is rounded alike within them.
         Where there is a jump, they are far larger, and say nothing of it.
         """
-        scale = self._precision**TINY * np.maximum(1.0, np.abs(self._x))
+        scale = self._precision**TINY * np.maximum(1.0, np.abs(self.x))
         largest = 0.0
-        for steps in np.random.default_rng(SEED).uniform(-2, 2, (2, *self._x.shape)) * scale:
-            above, below = (self._function(self._x + sign * steps) for sign in (1, -1))
+        for steps in np.random.default_rng(SEED).uniform(-2, 2, (2, *self.x.shape)) * scale:
+            above, below = (self.function(self.x + sign * steps) for sign in (1, -1))
             if self._is_alike(above) and self._is_alike(below):
-                outputs = zip(self._weights, above, self._centre, below, strict=True)
-                with np.errstate(all="ignore"):
-                    apart = hypot(*(float(np.linalg.norm(w * (up - 2 * at + down))) for w, up, at, down in outputs))
+                outputs = zip(self.weights, above, self._centre, below, strict=True)
+                apart = hypot(*(float(np.linalg.norm(w * (up - 2 * at + down))) for w, up, at, down in outputs))
                 largest = max(largest, apart) if np.isfinite(apart) else inf
         return largest if largest <= self._most_noise else 0.0
 
@@ -158,14 +149,14 @@ class Differences:
     def __call__(self, place: int) -> Measured | Exception:
         """What is measured at element number `place`; or why nothing can be."""
         try:
-            with np.errstate(all="ignore"):
-                return Measured(self.at(place), self.complex_at(place) if self._is_analytic else None)
+            with np.errstate(all="ignore"):  # in a process of its own nobody else says so
+                return self.at(place), self.complex_at(place) if self._is_analytic else None
         except (NotCheckable, GradvizError) as error:
             return error
 
     def at(self, place: int) -> Derivative:
         """The derivative with respect to element number `place`."""
-        step = self._precision ** (1 / 3) * max(1.0, abs(float(self._x.flat[place])))
+        step = self._precision ** (1 / 3) * max(1.0, abs(float(self.x.flat[place])))
         found: list[tuple[float, Derivative]] = []
         for divisor in SMALLER:
             gap, derivative = self._with(place, step / divisor)
@@ -196,8 +187,7 @@ class Differences:
         may be, too.
         """
         try:
-            with np.errstate(all="ignore"):
-                found = [self._with(place, step / divisor)[1] for divisor in FINER]
+            found = [self._with(place, step / divisor)[1] for divisor in FINER]
         except (NotCheckable, GradvizError):
             return None
         every = [two._replace(noise=abs(one.value - two.value) + two.noise) for one, two in pairwise(found)]
@@ -205,18 +195,17 @@ class Differences:
 
     def _with(self, place: int, step: float) -> tuple[float, Derivative]:
         """How far the one-sided differences are apart, and the central one."""
-        above, below = (self._function(self._moved(place, sign * step)) for sign in (1, -1))
+        above, below = (self.function(self._moved(place, sign * step)) for sign in (1, -1))
         if not (self._is_alike(above) and self._is_alike(below)):  # outputs of another shape: it has no slope here
             return inf, Derivative(float("nan"), 0.0, step, False)
         forward = backward = noise = 0.0
-        size = abs(float(self._x.flat[place]))  # what the function computes on the way may be as large
-        with np.errstate(all="ignore"):
-            for weight, up, centre, down in zip(self._weights, above, self._centre, below, strict=True):
-                forward += float((weight * (up - centre)).sum()) / step
-                backward += float((weight * (centre - down)).sum()) / step
-                scale = np.abs(weight) * np.maximum(np.maximum(np.abs(up), np.abs(down)), size)
-                noise += self._precision * float(np.linalg.norm(scale)) / step
-            gap, noise = abs(forward - backward), max(noise, self._noise / step)
+        size = abs(float(self.x.flat[place]))  # what the function computes on the way may be as large
+        for weight, up, centre, down in zip(self.weights, above, self._centre, below, strict=True):
+            forward += float((weight * (up - centre)).sum()) / step
+            backward += float((weight * (centre - down)).sum()) / step
+            scale = np.abs(weight) * np.maximum(np.maximum(np.abs(up), np.abs(down)), size)
+            noise += self._precision * float(np.linalg.norm(scale)) / step
+        gap, noise = abs(forward - backward), max(noise, self._noise / step)
         value = (forward + backward) / 2
         # On one side of it the function may not be defined.
         return gap if np.isfinite(value) else inf, Derivative(value, noise, step, False)
@@ -226,21 +215,21 @@ class Differences:
         return all(out.shape == centre.shape for out, centre in zip(outputs, self._centre, strict=True))
 
     def _moved(self, place: int, by: complex) -> Array:
-        moved = self._x.astype(complex) if isinstance(by, complex) else self._x.copy()
+        moved = self.x.astype(complex) if isinstance(by, complex) else self.x.copy()
         moved.flat[place] += by
         return moved
 
     def complex_at(self, place: int) -> Derivative | None:
         """The same by a complex step; None where the function does not take complex numbers."""
         try:
-            with np.errstate(all="ignore"), warnings.catch_warnings():
+            with warnings.catch_warnings():
                 warnings.simplefilter("error", np.exceptions.ComplexWarning)
-                outputs = self._function(self._moved(place, complex(0, COMPLEX_STEP)))
+                outputs = self.function(self._moved(place, complex(0, COMPLEX_STEP)))
         except Exception:
             return None
         if not self._is_alike(outputs):
             return None
-        terms = [weight * np.imag(out) / COMPLEX_STEP for weight, out in zip(self._weights, outputs, strict=True)]
+        terms = [weight * np.imag(out) / COMPLEX_STEP for weight, out in zip(self.weights, outputs, strict=True)]
         value = float(sum(term.sum() for term in terms))
         noise = self._precision * float(sum(np.abs(term).sum() for term in terms))
         return Derivative(value, noise, COMPLEX_STEP, False) if np.isfinite(value) else None
@@ -354,6 +343,7 @@ class Comparison:
         self.blob = blob
         self._gradient = gradient
         self._around = around
+        self._dtypes = dtypes
         float_dtypes = [dtype for dtype in (str(gradient.dtype), *dtypes) if dtype in TOLERANCES]
         self._tolerances = max([TOLERANCES[dtype] for dtype in float_dtypes], default=TOLERANCES["float64"])
         self._precision = max([float(np.finfo(dtype).eps) for dtype in float_dtypes], default=0.0)
@@ -370,6 +360,22 @@ class Comparison:
     def _rounding(self) -> float:
         """What may remain where all that the gradient was computed from cancels."""
         return CANCELLED * self._precision * self._around()
+
+    def along(self) -> Comparison:
+        """The same along a few random directions, each of which moves all elements, by parts of their size."""
+        function, x, weights = self.differences.function, self.differences.x, self.differences.weights
+        signs = np.random.default_rng(SEED).integers(0, 2, (DIRECTIONS, x.size), dtype=np.int8) * 2 - 1
+        size = float(np.sqrt(np.square(x).mean())) or 1.0
+        slopes = size * (signs @ as_double(self._gradient).reshape(-1))
+        return Comparison(
+            self.blob,
+            partial(_stepped, function, x, size, signs),
+            np.zeros(DIRECTIONS),
+            weights,
+            slopes.astype(self._gradient.dtype),
+            around=lambda: self._around() * size * float(np.sqrt(x.size)),
+            dtypes=self._dtypes,
+        )
 
     def _gap(self, ours: float, derivative: Derivative, relative: float, absolute: float) -> _Gap:
         size, largest = abs(ours - derivative.value), max(abs(ours), abs(derivative.value))
@@ -423,32 +429,6 @@ class Comparison:
 def _stepped(function: Function, x: Array, size: float, signs: Array, steps: Array) -> Outputs:
     """A function as one of steps along directions from `x`, each of which moves all elements."""
     return function(x + size * (steps @ signs).reshape(x.shape))
-
-
-def along(
-    blob: str,
-    function: Function,
-    x: Array,
-    weights: Sequence[Array],
-    gradient: Array,
-    *,
-    around: Callable[[], float] = float,
-    dtypes: Collection[str] = (),
-) -> Comparison:
-    """The same along a few random directions, each of which moves all elements, by parts of their size."""
-    signs = np.random.default_rng(SEED).integers(0, 2, (DIRECTIONS, x.size), dtype=np.int8) * 2 - 1
-    size = float(np.sqrt(np.square(x).mean())) or 1.0
-    slopes = size * (signs @ as_double(gradient).reshape(-1))
-    zeros, slopes = np.zeros(DIRECTIONS), slopes.astype(gradient.dtype)
-    return Comparison(
-        blob,
-        partial(_stepped, function, x, size, signs),
-        zeros,
-        weights,
-        slopes,
-        around=lambda: around() * size * float(np.sqrt(x.size)),
-        dtypes=dtypes,
-    )
 
 
 def _more_exact(outcomes: Sequence[Measured | Exception], scale: float) -> tuple[list[Derivative], Method]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 import msgspec
 
@@ -142,16 +143,14 @@ def answer(here: NetView, a: int, b: int | None, pace: Pace) -> DiffView:
 def _computed(here: NetView, first: int, last: int, pace: Pace) -> Iterator[Computed]:
     """What operators that ran in between wrote, in the order of their running."""
     recorded = here.recorded
-    views: dict[tuple[str, ...], NetView] = {(): NetView(recorded, last, recorded.text.outermost)}
+    by_path, outermost = recorded.recording.by_path, NetView(recorded, last, recorded.text.outermost)
+    view_of = cache(lambda path: here.of(by_path[path]) if path else outermost)
     for event in pace.over(recorded.events[first:last]):
-        if not isinstance(event, Ran):
-            continue
-        if event.path not in views:
-            views[event.path] = here.of(recorded.recording.by_path["/".join(event.path)])
-        view = views[event.path]
-        for blob in recorded.recording.operator(view.run, event.position).outputs:
-            if (value := view.value(blob)) is not None:
-                yield Computed(view.named(blob), shape(value), value.norm)
+        if isinstance(event, Ran):
+            view = view_of("/".join(event.path))
+            for blob in recorded.recording.operator(view.run, event.position).outputs:
+                if (value := view.value(blob)) is not None:
+                    yield Computed(view.named(blob), shape(value), value.norm)
 
 
 def _entry(entry: Entry) -> str:

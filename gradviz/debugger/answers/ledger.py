@@ -14,7 +14,7 @@ from ..document import Contribution, Ledger, Merge, number
 from ..journal import NetText, Writing
 from ..statistics import norm_of
 from ..steering import CursorError
-from ..telling import arrival, ledger_of, loop_ledger, path_to_y, placed, producer, sum_of, sums_of_loops
+from ..telling import arrival, ledger_of, loop_ledger, path_to_y, placed, producer, sums_of_loops
 from .flow import Parts, after_hooks, array_of, gradient_of, meant
 from .forms import Answer, Block, Grid, Paragraph, absent, digits, first_of, percent, way
 from .net_view import NetView
@@ -22,10 +22,6 @@ from .recorded import Recorded
 
 SHOWN = 30
 """Contributions that a text or a table shows; a loop can have thousands."""
-
-LEFT_OUT = "not in the file"
-
-HEAD = ("gradient", "from", "norm", "share", "cosine", "path")
 
 
 class LedgerView(Answer, frozen=True):
@@ -47,13 +43,13 @@ class LedgerView(Answer, frozen=True):
     after_hooks: str = ""
 
     def blocks(self) -> Iterator[Block]:
-        ledger, unknown = self.ledger, LEFT_OUT if self.is_left_out else absent(None)
+        ledger, unknown = self.ledger, "not in the file" if self.is_left_out else absent(None)
         rows = first_of(ledger.contributions, SHOWN, partial(_row, unknown=unknown))
         cancellation = percent(ledger.cancellation, absent(ledger.norm, unknown))
         of, count = ledger.blob + ("" if self.is_whole else " so far"), len(ledger.contributions)
         yield Grid(
             f"Gradient of {of} = sum of {count_of(count, 'contribution')}",
-            HEAD,
+            ("gradient", "from", "norm", "share", "cosine", "path"),
             rows,
             f"{ledger.total}: norm {digits(ledger.norm, unknown)}, cancellation {cancellation}",
         )
@@ -152,14 +148,10 @@ def _of_sums(recorded: Recorded, sums: Iterable[tuple[int, Accumulated]]) -> lis
             at,
             recorded.text.of(event).id or None,
             frame,
-            partial(_of_sum, recorded, event, at, frame),
+            partial(ledger_of, recorded.story, at, event, frame),
         )
-        for (at, event), frame in placed([(one, one[1].path) for one in sums], recorded.recording)
+        for at, event, frame in placed(sums, recorded.recording)
     ]
-
-
-def _of_sum(recorded: Recorded, event: Accumulated, at: int, frame: int | None) -> Ledger:
-    return ledger_of(sum_of(recorded.story, event, at), recorded.recording, frame)
 
 
 def answer(here: NetView, blob: str) -> LedgerView:

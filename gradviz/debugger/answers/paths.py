@@ -315,10 +315,10 @@ class Hop(NamedTuple):
 
 
 class Passed(NamedTuple):
-    """An operator that paths pass, with the output and the input slots that they pass."""
+    """An operator that paths pass: the output slots, each with the gradient that arrives there, and the input slots."""
 
     statement: Statement
-    outputs: list[int]
+    outputs: dict[int, Parts]
     inputs: list[int]
 
 
@@ -358,8 +358,8 @@ class Paths:
             pace.reached(None, index, len(view.net.forward))
             read, wrote = statement.inputs, statement.outputs
             inputs = [slot for slot, gets in enumerate(gives(view, index) or ()) if gets and read[slot] in counts]
-            came = [slot for slot, parts in enumerate(arriving(view, index)) if parts is not None]
-            outputs = [slot for slot in came if wrote[slot] is not x]
+            came = ((slot, parts) for slot, parts in enumerate(arriving(view, index)) if parts is not None)
+            outputs = {slot: parts for slot, parts in came if wrote[slot] is not x}
             if inputs and outputs:
                 self._passed.append(Passed(statement, outputs, inputs))
                 counts |= dict.fromkeys([wrote[slot] for slot in outputs], sum(counts[read[slot]] for slot in inputs))
@@ -412,21 +412,9 @@ class Paths:
         paths = sorted(waiting[self._x], key=lambda part: part.rank)[:most]
         return paths, not aside or self._is_proven(paths, aside)
 
-    def _outputs(self) -> list[tuple[Statement, int]]:
-        return [(statement, slot) for statement, outputs, _ in self._passed for slot in outputs]
-
-    def _gradient(self, statement: Statement, slot: int) -> Array:
-        """The recorded gradient of an output: what flows there is an array like it."""
-        return array_of(self._view, statement.outputs[slot], self._arriving(statement, slot))
-
-    def _arriving(self, statement: Statement, slot: int) -> Parts:
-        parts = arriving(self._view, statement.number)[slot]
-        assert parts is not None
-        return parts
-
     def _limit(self, most: int) -> int:
         """How many parts may be followed on from each blob."""
-        gradients = [self._arriving(*place)[-1] for place in self._outputs()]
+        gradients = [parts[-1] for _, outputs, _ in self._passed for parts in outputs.values()]
         sizes = [value.size for blob in gradients if (value := self._view.value(blob)) is not None]
         return max(min(RUNS // max(1, len(self._passed)), ELEMENTS // max(1, sum(sizes))), 4 * most, LEAST)
 
@@ -449,19 +437,24 @@ class Paths:
 
         None: too dear to compute, or complex, where a Jacobian need not be linear.
         """
-        outs = [self._gradient(*place) for place in self._outputs()]
-        if sum(out.size for out in outs) > ROWS or any(out.dtype.kind == "c" for out in outs):
+        # What flows to an output is an array like its recorded gradient.
+        likes = {
+            statement.outputs[output]: array_of(self._view, statement.outputs[output], parts)
+            for statement, outputs, _ in self._passed
+            for output, parts in outputs.items()
+        }
+        if sum(one.size for one in likes.values()) > ROWS or any(one.dtype.kind == "c" for one in likes.values()):
             return None
         gains = {self._x: 1.0}
         for statement, outputs, inputs in reversed(self._passed):
             for output in outputs:
-                norms = self._jacobian_norms(statement, output, inputs)
-                gains[statement.outputs[output]] = max(norms[slot] * gains[statement.inputs[slot]] for slot in inputs)
+                blob = statement.outputs[output]
+                norms = self._jacobian_norms(statement, output, likes[blob], inputs)
+                gains[blob] = max(norms[slot] * gains[statement.inputs[slot]] for slot in inputs)
         return gains
 
-    def _jacobian_norms(self, statement: Statement, output: int, inputs: list[int]) -> dict[int, float]:
+    def _jacobian_norms(self, statement: Statement, output: int, like: Array, inputs: list[int]) -> dict[int, float]:
         """The greatest singular value of the transposed Jacobian of one output with respect to each input."""
-        like = self._gradient(statement, output)
         rows: dict[int, list[Array]] = {slot: [] for slot in inputs}
         for place in range(like.size):
             unit = np.zeros(like.size, dtype=like.dtype)

@@ -161,11 +161,10 @@ def answer(here: NetView, word: str, what: str | None, factor: float) -> Provena
     asked: What | None = what
     for fault in [asked] if asked else NAMES:
         if fault == "explosion":
-            chain = _growing(view, blob, factor)
-            if chain is not None:
-                return _explained(view, blob, fault, asked, chain)
+            if steps := _growing(view, blob, factor):
+                return _explained(view, blob, fault, asked, steps)
         elif HAS[fault](value):
-            return _explained(view, blob, fault, asked, _back(view, blob, fault))
+            return _explained(view, blob, fault, asked, *_back(view, blob, fault))
     return ProvenanceView(view.named(blob), None, asked)
 
 
@@ -179,24 +178,29 @@ def no_numbers(blob: Writing) -> CursorError:
     )
 
 
-def _explained(view: NetView, blob: Writing, fault: What, asked: What | None, chain: Chain) -> ProvenanceView:
-    steps = list(chain.steps.values())
-    producer, born = steps[-1]
+def _explained(
+    view: NetView, blob: Writing, fault: What, asked: What | None, steps: Sequence[Step], beside: Sequence[str] = ()
+) -> ProvenanceView:
+    """The answer that there is a fault, with the way back, and other inputs that had it and were not followed."""
+    chain = tuple(producer.link(growth) for producer, growth in steps)
+    at = len(chain) - 1
     if fault == "explosion":
-        producer, born = max(steps, key=lambda step: finite(step[1].growth))
+        at = max(range(len(chain)), key=lambda place: finite(chain[place].growth))
+    producer, _ = steps[at]
     inputs = producer.inputs
     count, first = _elements(view, blob, fault)
+    followed = {link.blob for link in chain}
     return ProvenanceView(
         blob=view.named(blob),
         what=fault,
         asked=asked,
         count=count,
         first=first,
-        chain=tuple(link for _, link in steps),
-        born=born,
+        chain=chain,
+        born=chain[at],
         cause="" if fault == "explosion" else _cause(producer.statement, inputs),
         inputs=tuple(Producer(producer.view, one, one.statement).link(None) for one, _ in inputs),
-        beside=tuple(dict.fromkeys(other for other in chain.beside if other not in chain.steps)),
+        beside=tuple(dict.fromkeys(other for other in beside if other not in followed)),
     )
 
 
@@ -221,31 +225,13 @@ def _row(link: Link, growth: bool) -> Sequence[str]:
     return (*cells, *counts, digits(link.growth, "none")) if growth else (*cells, *counts)
 
 
-class Chain:
-    """The way back.
-
-    Attributes:
-        steps: by the blobs of its links, producers and links.
-        beside: the inputs with the same fault that were not followed.
-    """
-
-    def __init__(self) -> None:
-        self.steps: dict[str, tuple[Producer, Link]] = {}
-        self.beside: list[str] = []
-
-    def add(self, producer: Producer, growth: float | None) -> bool:
-        """One more step; False where it was there already."""
-        link = producer.link(growth)
-        is_new = link.blob not in self.steps
-        self.steps.setdefault(link.blob, (producer, link))
-        return is_new
-
-
-def _back(view: NetView, blob: Writing, fault: What) -> Chain:
-    """Along inputs that have the fault, until there is none."""
+def _back(view: NetView, blob: Writing, fault: What) -> tuple[list[Step], list[str]]:
+    """The way back along inputs that have the fault, until there is none; and those that were not followed."""
     bad_kinds: list[What] = [fault] if fault == "zero" else ["nan", "inf"]
-    chain = Chain()
-    while chain.add(producer := producer_of(view, blob), None):
+    steps: dict[object, Step] = {}
+    beside: list[str] = []
+    while (place := (producer := producer_of(view, blob)).place) not in steps:
+        steps[place] = producer, None
         view = producer.view
         bad = [one for one, value in producer.inputs if any(HAS[kind](value) for kind in bad_kinds)]
         if not bad:
@@ -254,14 +240,14 @@ def _back(view: NetView, blob: Writing, fault: What) -> Chain:
         is_sum = producer.statement is not None and producer.statement.role == "accumulation"
         blob = (same or bad)[-1 if is_sum else 0]
         came_from = [producer_of(view, one) for one in bad if one is not blob]
-        chain.beside += [other.view.named(other.blob) for other in came_from]
-    return chain
+        beside += [other.view.named(other.blob) for other in came_from]
+    return list(steps.values()), beside
 
 
-def _growing(view: NetView, blob: Writing, factor: float) -> Chain | None:
-    """Along the inputs of greatest norm, of a backward operator those that are gradients.
+def _growing(view: NetView, blob: Writing, factor: float) -> list[Step]:
+    """The way back along the inputs of greatest norm, of a backward operator those that are gradients.
 
-    None: from the end of the way to its start the norm has not grown more than so many times.
+    Empty: from the end of the way to its start the norm has not grown more than so many times.
     """
     # A way may be long: norms alone say whether the rest needs to be measured.
     steps: dict[object, tuple[Producer, float]] = {}
@@ -276,11 +262,8 @@ def _growing(view: NetView, blob: Writing, factor: float) -> Chain | None:
     way = list(steps.values())
     end, start = _length(way[0][0]), _length(way[-1][0])
     if not start > 0 or not end / start > factor:
-        return None
-    chain = Chain()
-    for producer, before in way:
-        chain.add(producer, _length(producer) / before if before > 0 else None)
-    return chain
+        return []
+    return [(producer, _length(producer) / before if before > 0 else None) for producer, before in way]
 
 
 def _length(producer: Producer) -> float:
@@ -355,6 +338,10 @@ class Producer(NamedTuple):
             size=value.size,
             growth=None if growth is None else number(growth),
         )
+
+
+Step = tuple[Producer, float | None]
+"""A step on the way back, with how many times the norm grew there; None: not asked for, or there is nothing before."""
 
 
 def producer_of(view: NetView, blob: Writing) -> Producer:

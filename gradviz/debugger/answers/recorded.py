@@ -68,9 +68,8 @@ class Recorded:
         around = None if run.around is None else self.counterpart(run.around)
         if run.around is not None and around is None:
             return None
-        iteration = None if run.iteration is None else self.recording.rounds[number] - 1 - run.iteration
+        at = 0 if run.iteration is None else self.recording.rounds[number] - 1 - run.iteration
         runs = self.runs_in(around, run.net.path, is_backward=not run.is_backward)
-        at = iteration or 0
         return runs[at] if at < len(runs) else None
 
     def norm(self, run: int | None, key: Key) -> float | None:

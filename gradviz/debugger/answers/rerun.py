@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -22,7 +23,7 @@ from ...runtime.devices import CPU, current, device_of, moved
 from ...runtime.executor import execute
 from ...runtime.nested import Step
 from ...runtime.planning import plan
-from ...runtime.watched import Again
+from ...runtime.watched import Again, Rest
 from ..journal import Key, Statement, Writing, dense
 from .flow import array_of, arriving, arriving_after, computed_from, gives, gradient_operators_of, seeds, sent
 from .net_view import NetView
@@ -51,51 +52,45 @@ def as_double(array: Array) -> Array:
     return here.astype(np.float64, order="C") if here.dtype.kind == "f" else here
 
 
+@dataclass(frozen=True, eq=False)
 class OperatorRun:
     """Runs an operator once more, here or in a process that it is sent to: from its inputs to its outputs.
 
-    Args:
+    Attributes:
         name: what errors call it.
         reads, writes: the names of its inputs and outputs, those of its nested nets included.
         own: its kernel where the user has written it; None: it is that of the table.
-
-    Attributes:
-        type: that of the operator.
-        own: as above, found where it was not given.
     """
 
-    def __init__(
-        self, op: Operator, name: str, reads: Sequence[str], writes: Sequence[str], own: Kernel | None = None
-    ) -> None:
-        operator_type = lookup(op.type)
-        kernel = None if operator_type is None else operator_type.kernel
-        if own is None and kernel is not None and operator_type is not None and operator_type.inputs is None:
-            own = kernel.__wrapped__  # type: ignore[attr-defined]
-        self.type = op.type
-        self.own = own
-        self._arguments = op, name, reads, writes
-        self._kernel = kernel if own is None else with_own_results(own)
+    op: Operator
+    name: str
+    reads: Sequence[str]
+    writes: Sequence[str]
+    own: Kernel | None
+
+    @cached_property
+    def _kernel(self) -> Kernel | None:
+        operator_type = lookup(self.op.type)
+        table = None if operator_type is None else operator_type.kernel
+        return table if self.own is None else with_own_results(self.own)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return OperatorRun, (*self._arguments, self.own)
+        return OperatorRun, (self.op, self.name, self.reads, self.writes, self.own)
 
     def __call__(self, inputs: Sequence[Array]) -> list[Array]:
-        op, name, reads, writes = self._arguments
         if self._kernel is not None:
             try:
-                with np.errstate(all="ignore"):
-                    result = self._kernel(op, *inputs)
+                result = self._kernel(self.op, *inputs)
             except Exception as error:
-                raise NotCheckable(f"{name} cannot be run again: {message_of(error)}") from error
+                raise NotCheckable(f"{self.name} cannot be run again: {message_of(error)}") from error
             return list(result) if isinstance(result, tuple) else [result]
-        values = dict(zip(reads, inputs, strict=True))
-        execute(plan([op], values).steps, values)
-        return [moved(values[blob], CPU) for blob in writes]
+        values = dict(zip(self.reads, inputs, strict=True))
+        execute(plan([self.op], values).steps, values)
+        return [moved(values[blob], CPU) for blob in self.writes]
 
     def in_double(self) -> OperatorRun:
         """The same where no cast leaves less than double precision: differences need all of it."""
-        op, name, reads, writes = self._arguments
-        return OperatorRun(_widened(op), name, reads, writes, self.own)
+        return replace(self, op=_widened(self.op))
 
 
 def _widened(op: Operator) -> Operator:
@@ -118,8 +113,10 @@ def operator_run(view: NetView, statement: Statement, changed: Iterable[str]) ->
     may_deviate = op.type in NETS and _may_deviate(view, statement)
     if may_deviate and (deviation := next(_deviations(view, statement, set(changed)), "")):
         raise NotCheckable(f"In {deviation}, which differences cannot know: ask in that net.")
+    is_own = operator_type.kernel is not None and operator_type.inputs is None
+    own = operator_type.kernel.__wrapped__ if is_own else None  # type: ignore[union-attr]
     reads, writes = ([blob.name for blob in blobs] for blobs in (statement.inputs, statement.outputs))
-    return OperatorRun(op, name, reads, writes)
+    return OperatorRun(op, name, reads, writes, own)
 
 
 def _other_way(view: NetView) -> str:
@@ -236,24 +233,6 @@ def _program(blob: Key, operators: Sequence[_Rerun], ys: Sequence[Key], array: A
     return [values[y] for y in ys]
 
 
-class Rest(NamedTuple):
-    """What a net makes of one of its blobs.
-
-    Attributes:
-        run: from an array in place of the blob to the values of `ys`.
-        ys: those that the blob changes.
-        notes: what stays as it was recorded though the blob changes it, and how the program is run.
-        own: the kernels of the user's that it calls, by the types of their operators.
-        dtypes: the floating-point dtypes in which it was recorded, as far as they are known.
-    """
-
-    run: Callable[[Array], list[Array]]
-    ys: list[Writing]
-    notes: list[str]
-    own: dict[str, Kernel]
-    dtypes: set[str]
-
-
 def rest_of(view: NetView, blob: Writing, doubles: Doubles) -> Callable[[], Rest]:
     """What gives the rest of a net's program, from a blob version on, and runs it once; both raise what follows.
 
@@ -261,15 +240,7 @@ def rest_of(view: NetView, blob: Writing, doubles: Doubles) -> Callable[[], Rest
         NotCheckable, GradvizError: it cannot be run again, or gives something else.
     """
     again = _again(view)
-    if again is None:
-        return _program_from(view, blob, doubles)
-    prepare = again.rest(blob.key)
-
-    def repeated() -> Rest:
-        run, notes, dtypes = prepare()
-        return Rest(run, list(seeds(view)), notes, {}, dtypes)
-
-    return repeated
+    return _program_from(view, blob, doubles) if again is None else again.rest(blob.key)
 
 
 def _program_from(view: NetView, blob: Writing, doubles: Doubles) -> Callable[[], Rest]:
@@ -297,108 +268,102 @@ def _program_from(view: NetView, blob: Writing, doubles: Doubles) -> Callable[[]
             operators.append(_Rerun(operator_run(view, statement, through), inputs, takes, writes))
             statements.append(statement)
             changed.update(statement.outputs)
-    ys = [y for y in seeds(view) if y in changed]
-    own = {one.run.type: one.run.own for one in operators if one.run.own is not None}
+    ys = [y.key for y in seeds(view) if y in changed]
+    own = {one.run.op.type: one.run.own for one in operators if one.run.own is not None}
 
     def checked() -> Rest:
         for statement, one in zip(statements, operators, strict=True):
             check_repeats(view, statement, one.run)
         in_double = [one._replace(run=one.run.in_double()) for one in operators]
-        run = partial(_program, blob.key, in_double, [y.key for y in ys])
+        run = partial(_program, blob.key, in_double, ys)
         values = [view.value(output) for statement in statements for output in statement.outputs]
-        return Rest(run, ys, notes, own, {value.dtype for value in values if value is not None})
+        return Rest(run, notes, {value.dtype for value in values if value is not None}, ys, own)
 
     return checked
 
 
 def backward_run(view: NetView) -> Callable[[int, Mapping[int, Array]], list[Array | None]]:
-    """What runs the backward operators of one forward operator, as `BackwardRun` does."""
+    """What runs the backward operators of a net on the recorded values of a run, one forward operator at a time.
+
+    It takes the number of the forward operator and the gradient of each output slot, and gives what reaches each input.
+    An output that is not among them has zeros for its gradient, or none where it had none.
+
+    Raises, when it runs:
+        CursorError: ``not_computed``. GradvizError: a rule or an operator that fails.
+    """
     again = _again(view)
-    return BackwardRun(view) if again is None else again.backward
+    if again is not None:
+        return again.backward
+    ready = cache(partial(_ready, view))
+    return lambda index, arriving: ready(index).run(arriving)
 
 
-class BackwardRun:
-    """The backward operators of a net on the recorded values of a run, one forward operator at a time."""
+def _ready(view: NetView, index: int) -> _Ready:
+    return _recorded(view, index) if view.net.forward[index].op.type in NETS else _asked(view, index)
 
-    def __init__(self, view: NetView) -> None:
-        self._view = view
-        self._ready: dict[int, _Ready] = {}
 
-    def __call__(self, index: int, arriving: Mapping[int, Array]) -> list[Array | None]:
-        """What reaches each input of forward operator `index`, where `arriving` is the gradient of each output slot.
+def _asked(view: NetView, index: int) -> _Ready:
+    """The operators that the rule makes for an operator whose inputs and outputs all have names of their own."""
+    statement = view.net.forward[index]
+    if lookup(statement.op.type) is None:
+        raise GradvizError(f"The backward of {statement.name} cannot be run again here", kind="not_again")
+    values: dict[str, Array] = {}
+    slots = []
+    for blob in (*statement.inputs, *statement.outputs):
+        name = free_name(blob.name, values.__contains__)
+        values[name] = view.needed(blob)
+        slots.append(name)
+    inputs, outputs = slots[: len(statement.inputs)], slots[len(statement.inputs) :]
+    op = msgspec.structs.replace(statement.op, inputs=inputs, outputs=outputs)
+    names: list[str | None] = []
+    for slot, parts in enumerate(arriving(view, index)):
+        names.append(None if parts is None else free_name(f"{outputs[slot]}_grad", values.__contains__))
+        if (gradient := names[-1]) is not None:
+            values[gradient] = _zeros_like(values[outputs[slot]])
+    answer = ask_rule(op, index, names)
+    results = [tuple(map(str, parts_of(gradient))) for gradient in answer.g_input]
+    return _Ready(plan(answer.operators, values).steps, values, names, results, inputs)
 
-        An output that is not among them has zeros for its gradient, or none where it had none.
 
-        Raises:
-            CursorError: ``not_computed``. GradvizError: a rule or an operator that fails.
-        """
-        if index not in self._ready:
-            is_nested = self._view.net.forward[index].op.type in NETS
-            self._ready[index] = self._recorded(index) if is_nested else self._asked(index)
-        return self._ready[index].run(arriving)
-
-    def _asked(self, index: int) -> _Ready:
-        """The operators that the rule makes for an operator whose inputs and outputs all have names of their own."""
-        statement = self._view.net.forward[index]
-        if lookup(statement.op.type) is None:
-            raise GradvizError(f"The backward of {statement.name} cannot be run again here", kind="not_again")
-        values: dict[str, Array] = {}
-        slots = []
-        for blob in (*statement.inputs, *statement.outputs):
-            name = free_name(blob.name, values.__contains__)
-            values[name] = self._view.needed(blob)
-            slots.append(name)
-        inputs, outputs = slots[: len(statement.inputs)], slots[len(statement.inputs) :]
-        op = msgspec.structs.replace(statement.op, inputs=inputs, outputs=outputs)
-        names: list[str | None] = []
-        for slot, parts in enumerate(arriving(self._view, index)):
-            names.append(None if parts is None else free_name(f"{outputs[slot]}_grad", values.__contains__))
-            if (gradient := names[-1]) is not None:
-                values[gradient] = _zeros_like(values[outputs[slot]])
-        answer = ask_rule(op, index, names)
-        results = [tuple(map(str, parts_of(gradient))) for gradient in answer.g_input]
-        return _Ready(plan(answer.operators, values).steps, values, names, results, inputs)
-
-    def _recorded(self, index: int) -> _Ready:
-        """The recorded operators of a control operator, which run nested nets."""
-        view = self._view
-        statement = view.net.forward[index]
-        names: list[str | None] = [None] * len(statement.outputs)
-        is_gradient: dict[Writing, int] = {}
-        values = {blob.name: view.needed(blob) for blob in statement.inputs}
-        for slot, parts in enumerate(arriving(view, index)):
-            if parts is not None:
-                if shared := [str(part) for part in parts if part in (*statement.inputs, *statement.outputs)]:
-                    raise GradvizError(
-                        f"{statement.name} reads or writes {listed(shared)}, which is its gradient as well: what comes "
-                        "of a part of that cannot be told apart",
-                        kind="not_again",
-                        ways_out=["Give a gradient of its own, such as a Copy."],
-                    )
-                sums = [one.parts[-1] for one in sent(view, statement.outputs[slot]) if one.how == "sum"]
-                is_gradient |= dict.fromkeys([parts[-1], *sums], slot)
-                names[slot] = parts[-1].name
-                values[parts[-1].name] = _zeros_like(view.needed(parts[-1]))
-        operators: list[Operator] = []
-        reads: list[Writing] = []
-        written: set[str] = set()
-        for gradient_operator in gradient_operators_of(view, index):
-            operators.append(view.operator(gradient_operator))
-            reads += [blob for blob in gradient_operator.inputs if blob.name not in written]
-            written.update(blob.name for blob in gradient_operator.outputs)
-        results = []
-        for blob in statement.inputs:
-            through = [one for one in sent(view, blob) if one.through == index and one.how != "sum"]
-            parts = through[-1].parts if through else ()
-            reads += [part for part in parts if part.name not in written]  # it passes through unchanged
-            results.append(tuple(part.name for part in parts))
-        for blob in reads:
-            if blob in is_gradient:
-                names[is_gradient[blob]] = blob.name
-                values[blob.name] = _zeros_like(view.needed(blob))
-            elif (array := view.array(blob)) is not None:
-                values[blob.name] = array
-        return _Ready(plan(operators, values).steps, values, names, results, [blob.name for blob in statement.inputs])
+def _recorded(view: NetView, index: int) -> _Ready:
+    """The recorded operators of a control operator, which run nested nets."""
+    statement = view.net.forward[index]
+    names: list[str | None] = [None] * len(statement.outputs)
+    is_gradient: dict[Writing, int] = {}
+    values = {blob.name: view.needed(blob) for blob in statement.inputs}
+    for slot, parts in enumerate(arriving(view, index)):
+        if parts is not None:
+            if shared := [str(part) for part in parts if part in (*statement.inputs, *statement.outputs)]:
+                raise GradvizError(
+                    f"{statement.name} reads or writes {listed(shared)}, which is its gradient as well: what comes "
+                    "of a part of that cannot be told apart",
+                    kind="not_again",
+                    ways_out=["Give a gradient of its own, such as a Copy."],
+                )
+            sums = [one.parts[-1] for one in sent(view, statement.outputs[slot]) if one.how == "sum"]
+            is_gradient |= dict.fromkeys([parts[-1], *sums], slot)
+            names[slot] = parts[-1].name
+            values[parts[-1].name] = _zeros_like(view.needed(parts[-1]))
+    operators: list[Operator] = []
+    reads: list[Writing] = []
+    written: set[str] = set()
+    for gradient_operator in gradient_operators_of(view, index):
+        operators.append(view.operator(gradient_operator))
+        reads += [blob for blob in gradient_operator.inputs if blob.name not in written]
+        written.update(blob.name for blob in gradient_operator.outputs)
+    results = []
+    for blob in statement.inputs:
+        through = [one for one in sent(view, blob) if one.through == index and one.how != "sum"]
+        parts = through[-1].parts if through else ()
+        reads += [part for part in parts if part.name not in written]  # it passes through unchanged
+        results.append(tuple(part.name for part in parts))
+    for blob in reads:
+        if blob in is_gradient:
+            names[is_gradient[blob]] = blob.name
+            values[blob.name] = _zeros_like(view.needed(blob))
+        elif (array := view.array(blob)) is not None:
+            values[blob.name] = array
+    return _Ready(plan(operators, values).steps, values, names, results, [blob.name for blob in statement.inputs])
 
 
 class _Ready(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from operator import attrgetter
 from typing import Any, TypeVar
 
 import msgspec
@@ -34,8 +33,6 @@ from .net_view import NetView, text_of
 from .recorded import Recorded
 
 T = TypeVar("T")
-
-NAME = attrgetter("name")
 
 
 class InHeap(msgspec.Struct, frozen=True):
@@ -265,7 +262,7 @@ def state_at(view: NetView, position: int, pace: Pace) -> StateView:
 
 def _named(operator: Reading) -> str:
     """A gradient operator without versions: ``x_grad = TanhGradient(y, y_grad)``."""
-    inputs, outputs = joined(map(NAME, operator.inputs)), joined(map(NAME, operator.outputs))
+    inputs, outputs = (joined(blob.name for blob in blobs) for blobs in (operator.inputs, operator.outputs))
     return f"{outputs} = {operator.op.type}({inputs})"
 
 

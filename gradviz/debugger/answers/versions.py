@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import zip_longest
 
 import msgspec
 
@@ -109,32 +110,29 @@ def answer(here: NetView, word: str) -> VersionsView:
     first_run = view.recorded.text.first_run
     is_running = first_run is not None and first_run <= view.position
     there = [blob for blob in blobs if _is_there(view, blob, is_running)]
-    versions = [
-        Version(
-            blob=str(blob),
-            writer=_named(blob.statement),
-            is_there=blob in there,
-            is_current=blob in there[-1:],
-            overwritten_by=_named(after.statement if after is not None else None),
-            readers=[name_of(one) for one in view.readers(blob) if one.role == "forward"],
-            gradient_readers=[name_of(one) for one in reading if one.made <= view.position],
-            needed_by=[
-                *[name_of(one) for one in reading if not _has_run(view, one)],
-                *[f"the gradient of {wanting}"] * (str(blob) == lost),
-            ],
-            is_kept=bool(keeping),
-            is_lost=has_stopped and str(blob) == lost,
-            gradients=[
-                _then(view, part)
-                for one in sent(*view.differentiated(blob))
-                if one.at <= view.position
-                for part in one.parts
-            ],
+    versions = []
+    for blob, after in zip_longest(blobs, blobs[1:]):
+        keeping = view.readers(view.net.version(saved_name(BlobVersion(name, blob.version)), 0))
+        reading = [one for one in (*view.readers(blob), *keeping) if one.role != "forward"]
+        needed_by = [name_of(one) for one in reading if not _has_run(view, one)]
+        if str(blob) == lost:
+            needed_by.append(f"the gradient of {wanting}")
+        came = [one for one in sent(*view.differentiated(blob)) if one.at <= view.position]
+        versions.append(
+            Version(
+                blob=str(blob),
+                writer=_named(blob.statement),
+                is_there=blob in there,
+                is_current=blob in there[-1:],
+                overwritten_by=_named(after.statement if after else None),
+                readers=[name_of(one) for one in view.readers(blob) if one.role == "forward"],
+                gradient_readers=[name_of(one) for one in reading if one.made <= view.position],
+                needed_by=needed_by,
+                is_kept=bool(keeping),
+                is_lost=has_stopped and str(blob) == lost,
+                gradients=[_then(view, part) for one in came for part in one.parts],
+            )
         )
-        for blob, after in zip(blobs, [*blobs[1:], None], strict=True)
-        for keeping in [view.readers(view.net.version(saved_name(BlobVersion(name, blob.version)), 0))]
-        for reading in [[one for one in (*view.readers(blob), *keeping) if one.role != "forward"]]
-    ]
     return VersionsView(view.named(name), view.position, versions, is_over=not view.is_halted)
 
 

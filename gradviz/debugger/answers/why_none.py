@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 
@@ -314,21 +314,12 @@ _IN_GRAD = {
 }
 
 
-class Asked(NamedTuple):
-    """What a word in the question means.
-
-    Attributes:
-        view: of the net that the blob is in.
-        blob: the blob asked about; of a gradient the blob whose gradient it is.
-        meaning: what the word itself stands for, if it is the name of a gradient or could be one; else empty.
-    """
-
-    view: NetView
-    blob: Writing
-    meaning: str
+Asked = tuple[Writing, str]
+"""The blob that a word in the question is about, of a gradient that whose gradient it is; and what the word itself
+stands for, if it is the name of a gradient or could be one, else empty."""
 
 
-def _asked(here: NetView, word: str) -> Asked:
+def _asked(here: NetView, word: str) -> tuple[NetView, Writing, str]:
     """What `word` means, as in `NetView.find`; raises CursorError ``not_found``."""
     try:
         view, writings = here.find(word)
@@ -337,11 +328,12 @@ def _asked(here: NetView, word: str) -> Asked:
         if match is not None:
             with suppress(CursorError):
                 view, writings = here.find(match["blob"])
-                return Asked(view, meant(writings), _of_none(view, meant(writings), word))
+                return view, meant(writings), _of_none(view, meant(writings), word)
         raise
     if any(map(view.is_forward, writings)):
-        return Asked(view, meant(writings), "")
-    return _of_gradient(view, writings) or _of_grad(view, writings[-1]) or _on_the_way(view, writings)
+        return view, meant(writings), ""
+    blob, meaning = _of_gradient(view, writings) or _of_grad(view, writings[-1]) or _on_the_way(view, writings[-1])
+    return view, blob, meaning
 
 
 def _of_none(view: NetView, blob: Writing, word: str) -> str:
@@ -372,7 +364,7 @@ def _of_gradient(view: NetView, writings: Sequence[Writing]) -> Asked | None:
         return None
     *_, part, blob, one = max(brought, key=lambda row: row[:4])
     meaning = f"{view.named(part)} {_place(view, part, blob, one)} {view.named(blob)}"
-    return Asked(view, blob, f"{meaning}{_written(view, part.statement, one)}")
+    return blob, f"{meaning}{_written(view, part.statement, one)}"
 
 
 def _is_whole(view: NetView, part: Writing, blob: Writing) -> bool:
@@ -405,20 +397,17 @@ def _of_grad(view: NetView, blob: Writing) -> Asked | None:
     if not grads:
         return None
     x = grads[-1].variable
-    return Asked(view, meant(view.find(x)[1]), f"{blob} {_IN_GRAD[grads[-1].how].format(x)}.")
+    return meant(view.find(x)[1]), f"{blob} {_IN_GRAD[grads[-1].how].format(x)}."
 
 
-def _on_the_way(view: NetView, writings: Sequence[Writing]) -> Asked:
+def _on_the_way(view: NetView, blob: Writing) -> Asked:
     """What the backward pass makes for its own use."""
-    blob = writings[-1]
     if blob.statement is None:
-        return Asked(view, blob, "")
+        return blob, ""
     if blob.statement.role == "duplicate":
         return _duplicate(view, blob, blob.statement)
-    meaning = (
-        f"{view.named(blob)} is the gradient of no blob: {name_of(blob.statement)} makes it for the backward pass."
-    )
-    return Asked(view, blob, meaning)
+    maker = name_of(blob.statement)
+    return blob, f"{view.named(blob)} is the gradient of no blob: {maker} makes it for the backward pass."
 
 
 def _duplicate(view: NetView, copy: Writing, copying: Statement) -> Asked:
@@ -431,4 +420,4 @@ def _duplicate(view: NetView, copy: Writing, copying: Statement) -> Asked:
         f"{view.named(copy)} is the gradient of {view.named(output)}, a copy of {view.named(gradient)}: that {arrives} "
         f"{name_of(owner)}, and in its backward net each output needs a gradient of its own."
     )
-    return Asked(view, output, meaning)
+    return output, meaning

@@ -13,7 +13,7 @@ from ...program.errors import a_few, code, count_of
 from ...program.events import Completed, EnteredSubnet, LeftSubnet
 from ..journal import Reading, Recording, Run
 from . import sentences as say
-from .narration import Named, coded
+from .narration import Named, capital, coded, named
 from .sentences import Sentences
 from .values import DocumentValues
 
@@ -137,14 +137,6 @@ class Passage(NamedTuple):
     values: DocumentValues
 
     @property
-    def runner(self) -> str:
-        """``While #2``, ``the gradient of While #2``."""
-        if self.line.role == "forward":
-            return self.line.name
-        of = "" if self.line.of is None else f" #{self.line.of}"
-        return f"the gradient of {self.line.op.type}{of}"
-
-    @property
     def names(self) -> Collection[str]:
         """The blobs of the workspace that the net ran in; of a file, those that have values in it."""
         return self.run.workspace if self.recording.saved is None else self.values.names(self.run.number)
@@ -163,17 +155,17 @@ class Passage(NamedTuple):
 
 def entered(passage: Passage) -> Sentences:
     """Going into a run of a nested net."""
-    line, run, net, runner = passage.line, passage.run, passage.run.net, passage.runner
+    line, run, net, runner = passage.line, passage.run, passage.run.net, named(passage.line)
     match net.argument, run.is_backward:
         case "net", False:
             return [(say.RUNS_DO, line.name, net.name, passage.bound)]
         case "net", True:
             scope = line.inputs[-1]
-            return [(say.RUNS_DO_BACK, _capital(runner), _left_by(passage, scope), scope, net.name, passage.bound)]
+            return [(say.RUNS_DO_BACK, capital(runner), _left_by(passage, scope), scope, net.name, passage.bound)]
         case "cond_net", False:
-            return [(say.ASKS, _capital(runner), run.iteration)]
+            return [(say.ASKS, capital(runner), run.iteration)]
         case "cond_net", True:
-            return [(say.LOOKS_FOR_WORKSPACE, _capital(runner))]
+            return [(say.LOOKS_FOR_WORKSPACE, capital(runner))]
         case "loop_net", False:
             return [(say.ITERATION, run.iteration, runner)]
         case "loop_net", True:
@@ -219,7 +211,7 @@ def _out_of_condition(passage: Passage) -> Sentences:
     if value is None or value.size != 1:
         return [(say.CONDITION, blob)]
     if not value.preview[0][0]:
-        return [(say.NO_MORE, blob, passage.runner, count_of(run.iteration or 0, "iteration"))]
+        return [(say.NO_MORE, blob, named(passage.line), count_of(run.iteration or 0, "iteration"))]
     return [(say.ONE_MORE_BACK, blob) if run.is_backward else (say.ONE_MORE, blob, run.iteration)]
 
 
@@ -236,7 +228,3 @@ def _left_by(passage: Passage, scope: Named) -> str:
     while around is not None and around.iteration is None:
         around = None if around.around is None else recording.runs[around.around]
     return f"Do #{run.operator}" + (f" in iteration {around.iteration}" if around is not None else "")
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -371,9 +371,19 @@ def running(line: Reading) -> str:
     if not line.nets:
         where = line.statement.code if line.role == "forward" else None
         return code(line.text) if where is None else f"{code(line.text)} ({where})"
+    return line.name_and_line if line.role == "forward" else capital(named(line))
+
+
+def named(line: Reading) -> str:
+    """What runs nested nets: ``While #2``, ``the gradient of While #2``."""
     if line.role == "forward":
-        return line.name_and_line
-    return f"The gradient of {line.op.type}{'' if line.of is None else f' #{line.of}'}"
+        return line.name
+    return f"the gradient of {line.op.type}{'' if line.of is None else f' #{line.of}'}"
+
+
+def capital(text: str) -> str:
+    """As at the beginning of a sentence."""
+    return text[:1].upper() + text[1:]
 
 
 def coded(names: Iterable[object]) -> str:

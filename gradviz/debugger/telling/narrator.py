@@ -68,8 +68,7 @@ class Narrator:
 
     def narration(self, at: int) -> str:
         """The narration of the event before position `at`, as text."""
-        with np.errstate(all="ignore"):
-            return filled(*joined(self.tell(at).narration))
+        return filled(*joined(self.tell(at).narration))
 
     def tell(self, at: int) -> Description:
         """The description of the event before position `at`."""

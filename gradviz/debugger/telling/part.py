@@ -35,7 +35,7 @@ from ..journal import NOWHERE, Key, Recording, Statement
 from ..statistics import all_statistics, of_stack
 from .sources import rules_of, sources_of
 from .stretches import Outermost, PartProgram
-from .sums import ledger_of, placed, sum_of
+from .sums import ledger_of, placed
 from .trace_document import Writer, formulas_of, is_scheduled
 from .values import frame_of, values_of
 
@@ -187,8 +187,7 @@ class _Part:
             for run in recording.halves.get((path, is_backward), [])[:1]:
                 for at, event in recording.ran_in(run):
                     self._writer.ran[recording.operator(run, event.position)] = at
-        [net] = self._writer.subnets([path])
-        return self._writer.filled(net)
+        return self._writer.subnet(path, has_lines=True)
 
     def _open_at(self, position: int) -> list[Entered]:
         """The nested nets that are open at a position, from the outside in, with the runs as they are numbered."""
@@ -253,11 +252,10 @@ class _Part:
         for at in sorted(positions):
             event = events[at - 1]
             if isinstance(event, Accumulated) and writer.story.is_sum(event) and len(event.contributions) <= MOST_ADDED:
-                sums.append((sum_of(writer.story, event, at), event.path))
-        for one, frame in placed(sums, self._recording):
+                sums.append((at, event))
+        for at, event, frame in placed(sums, self._recording):
             if frame is None or frame in self._frames:
-                ledger = ledger_of(one, self._recording, frame)
-                yield replace(ledger, frame=self._number(frame))
+                yield replace(ledger_of(writer.story, at, event, frame), frame=self._number(frame))
 
     def _outermost_values(self, lines: Sequence[Line]) -> dict[str, Value]:
         """The statistics of the blobs that lines read and write."""

@@ -58,10 +58,14 @@ class Term(NamedTuple):
 
 
 class Story:
-    """Tells what happened while a pass came into being."""
+    """Tells what happened while a pass came into being.
+
+    Attributes:
+        recording: what it tells of.
+    """
 
     def __init__(self, recording: Recording) -> None:
-        self._recording = recording
+        self.recording = recording
         self._events = recording.events
         self._text = text = recording.text
         self._read: tuple[Writing | None, list[str]] = None, []
@@ -92,7 +96,7 @@ class Story:
             case HookRan():
                 return narration.hooked(event, self._since(event, at))
             case ChangedByHand():
-                return narration.changed(event, self._recording.stale_since(at))
+                return narration.changed(event, self.recording.stale_since(at))
             case Deduplicated():
                 return narration.deduplicated(self.merge(event, at), self._since(event, at))
             case EnteredSubnet():
@@ -118,7 +122,7 @@ class Story:
 
     def sums(self) -> Iterator[tuple[int, Accumulated]]:
         """The accumulations that have ledgers, each with the position after it."""
-        return ((at, event) for at, event in self._recording.events_of(Accumulated) if self.is_sum(event))
+        return ((at, event) for at, event in self.recording.events_of(Accumulated) if self.is_sum(event))
 
     def is_last(self, event: Accumulated, at: int) -> bool:
         """Whether an accumulation is the last one of its blob."""
@@ -199,13 +203,25 @@ class Story:
 
     def merge(self, event: Deduplicated, at: int) -> Merge:
         """What merging the rows of a gradient did."""
-        if self._recording.saved is not None:
-            return {one.at: one for one in self._recording.saved.merges}[at]
-        return merge_of(event, at, *self.merged(event, at), self._recording.values)
+        if self.recording.saved is not None:
+            return {one.at: one for one in self.recording.saved.merges}[at]
+        was, became = self.merged(event, at)
+        before, after = (_arrays(gradient, self.recording.values) for gradient in (was, became))
+        return Merge(
+            blob=f"{event.blob}@{event.version}",
+            at=at,
+            aggregator=event.aggregator,
+            before=GradientSlice(*map(str, was)),
+            after=GradientSlice(*map(str, became)),
+            rows_before=_count(before[0]),
+            rows_after=_count(after[0]),
+            most_repeated=_most_repeated(before[0]),
+            difference=_difference(before, after),
+        )
 
     def merges(self) -> list[Merge]:
         """The same of all gradients whose rows were merged."""
-        return [self.merge(event, at) for at, event in self._recording.events_of(Deduplicated)]
+        return [self.merge(event, at) for at, event in self.recording.events_of(Deduplicated)]
 
     def _played(self, event: Played, at: int) -> Sentences:
         line = self._text.statement(event, event.index, at)
@@ -265,7 +281,7 @@ class Story:
             their, got = "its" if variables == 1 else "their", count_of(variables, "Variable")
             went = count_of(functions, "function")
             return [(say.HEAP_EMPTIED, went, got, their) if variables else (say.NONE_WRITTEN, went)]
-        return narration.completed(event, operators, self._recording.ys, is_run=self._recording.obstacle is None)
+        return narration.completed(event, operators, self.recording.ys, is_run=self.recording.obstacle is None)
 
     def _maker(self, event: Event, name: str, version: int, at: int) -> Reading | None:
         """What returned a blob version; None: nothing did."""
@@ -289,7 +305,7 @@ class Story:
         """Who reads a blob: operators, and by position `at` the start of the pass."""
         if self._read[0] is not blob:
             # Each of the gradients of a blob asks this anew, and there may be thousands.
-            skip = 0 if net.path else self._recording.skip
+            skip = 0 if net.path else self.recording.skip
             self._read = blob, [one.name for one in blob.readers if one.role == "forward" and one.number >= skip]
         names = self._read[1]
         if net.ys.get(blob.key, at + 1) <= at:
@@ -350,24 +366,6 @@ Arrays = tuple[Array | None, Array | None]
 """Indices and values of a slice as numpy's arrays; None: not computed."""
 
 
-def merge_of(
-    event: Deduplicated, at: int, was: Sequence[Writing], became: Sequence[Writing], values: Mapping[Key, Array]
-) -> Merge:
-    """What `event`, which happened at position `at`, did to the rows: `was` and `became` are indices and values."""
-    before, after = _arrays(was, values), _arrays(became, values)
-    return Merge(
-        blob=f"{event.blob}@{event.version}",
-        at=at,
-        aggregator=event.aggregator,
-        before=GradientSlice(*map(str, was)),
-        after=GradientSlice(*map(str, became)),
-        rows_before=_count(before[0]),
-        rows_after=_count(after[0]),
-        most_repeated=_most_repeated(before[0]),
-        difference=_difference(before, after),
-    )
-
-
 def _arrays(gradient: Sequence[Writing], values: Mapping[Key, Array]) -> Arrays:
     arrays = [values.get(writing.key) for writing in gradient]
     indices, rows = (None if array is None else moved(array, CPU) for array in arrays)
@@ -395,7 +393,6 @@ def _difference(was: Arrays, became: Arrays) -> Number | None:
     if indices is None or values is None or merged_indices is None or merged_values is None:
         return None
     named = np.unique(np.concatenate([indices.reshape(-1), merged_indices.reshape(-1)]))
-    with np.errstate(all="ignore"):
-        dense = added_rows(np.searchsorted(named, indices), values, len(named))
-        merged = added_rows(np.searchsorted(named, merged_indices), merged_values, len(named))
+    dense = added_rows(np.searchsorted(named, indices), values, len(named))
+    merged = added_rows(np.searchsorted(named, merged_indices), merged_values, len(named))
     return number(furthest(dense, merged))

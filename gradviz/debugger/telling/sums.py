@@ -15,10 +15,9 @@ after the last of them the sum is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-import msgspec
 from msgspec.structs import replace
 
 from ...operators.registry import Array
@@ -28,7 +27,7 @@ from ...runtime.devices import current, device_of, moved
 from ..document import Contribution, Ledger, Number, number
 from ..journal import NOWHERE, Key, NetHalves, NetText, Recording, Writing, dense
 from ..statistics import compare, norm, vector
-from . import story
+from .story import Story
 
 Term = tuple[Contribution, Array | None]
 """One gradient that went into a sum, without numbers, and its value, a sparse one made dense; None: not computed."""
@@ -82,55 +81,40 @@ PATH_LENGTH = 12
 Values = Mapping[Key, Array]
 
 
-class Sum(msgspec.Struct, frozen=True):
-    """An accumulation before position `at`: the writings that the sum consists of, and its terms."""
-
-    event: Accumulated
-    at: int
-    total: list[Writing]
-    terms: list[story.Term]
+Placed = tuple[int, Accumulated, int | None]
+"""An accumulation with the position after it, and the run that the numbers of its ledger are of; None: of no one."""
 
 
-T = TypeVar("T")
-
-
-def placed(sums: Sequence[tuple[T, tuple[str, ...]]], recording: Recording) -> list[tuple[T, int | None]]:
-    """Of sums in nets the ledgers that there are: each with the run that its numbers are of, None: there is no one.
+def placed(sums: Iterable[tuple[int, Accumulated]], recording: Recording) -> list[Placed]:
+    """The ledgers that there are of sums.
 
     A sum in a nested net is formed in each run of its backward pass: where there is one run, the ledger has its
     numbers, where there are more, a ledger without numbers is followed, at the end, by one for each run.
     """
-    first: list[tuple[T, int | None]] = []
-    more: list[tuple[T, int | None]] = []
-    for one, path in sums:
-        runs = recording.halves.get((path, True), [])
-        first.append((one, runs[0] if len(runs) == 1 else None))
-        more += [(one, run) for run in runs if len(runs) > 1]
+    first: list[Placed] = []
+    more: list[Placed] = []
+    for at, event in sums:
+        runs = recording.halves.get((event.path, True), [])
+        first.append((at, event, runs[0] if len(runs) == 1 else None))
+        more += [(at, event, run) for run in runs if len(runs) > 1]
     return first + more
 
 
-def sum_of(telling: story.Story, event: Accumulated, at: int) -> Sum:
-    """An accumulation with its terms; the last one of a blob has all of them."""
-    return Sum(event, at, telling.brought(event, at), telling.terms(event, at, is_whole=telling.is_last(event, at)))
+def ledger_of(story: Story, at: int, event: Accumulated, frame: int | None) -> Ledger:
+    """The ledger of a sum, in a nested net with the numbers of a run, or without any.
 
-
-def sums_of(telling: story.Story) -> list[Sum]:
-    """The accumulations of a recording that have ledgers, in their order."""
-    return [sum_of(telling, event, at) for at, event in telling.sums()]
-
-
-def ledger_of(one: Sum, recording: Recording, frame: int | None) -> Ledger:
-    """The ledger of a sum, in a nested net with the numbers of a run, or without any."""
-    event, net = one.event, recording.text.of(one.event)
+    That of the last accumulation of a blob has all its terms.
+    """
+    recording, total = story.recording, story.brought(event, at)
+    net = recording.text.of(event)
     values: Values = {} if event.path and frame is None else recording.values_of(frame)
-    total = _dense(one.total, event, values)
     terms = []
-    for parts, producer, term in one.terms:
+    for parts, producer, term in story.terms(event, at, is_whole=story.is_last(event, at)):
         array, path = _dense(parts, event, values), path_to_y(term.index, event.blob, net)
         contribution = Contribution(gradient=str(parts[-1]), producer=producer, of=term.index, how=term.how, path=path)
         terms.append((contribution, array))
     blob = f"{event.blob}@{event.version}"
-    return ledger(blob, one.at, str(one.total[-1]), terms, total, net.id or None, frame)
+    return ledger(blob, at, str(total[-1]), terms, _dense(total, event, values), net.id or None, frame)
 
 
 def _dense(parts: Sequence[Writing], event: Accumulated, computed: Values) -> Array | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 import msgspec
@@ -54,7 +53,7 @@ from .sentences import joined
 from .sources import rules_of, sources_of
 from .story import versions_of
 from .subjects import Subject, Subjects, added, targets
-from .sums import Sum, ledger_of, loop_ledger, placed, sums_of, sums_of_loops
+from .sums import ledger_of, loop_ledger, placed, sums_of_loops
 from .values import DocumentValues, Values
 
 
@@ -93,7 +92,6 @@ class Writer:
     Attributes:
         story: tells the events of the pass.
         ran: the positions after the first runs of operators in nested nets, of those whose events have been written.
-        ledgers: by the position of an event the number of the ledger that it has.
     """
 
     def __init__(self, recording: Recording, values: DocumentValues) -> None:
@@ -104,14 +102,9 @@ class Writer:
         self.story = self._narrator.story
         self._subjects = Subjects(recording, self.story, self._values)
         self.ran: dict[Statement, int] = {}
-        self.ledgers: dict[int, int] = {}
         self._templates: dict[str, int] = {}
         # Events of a run that share all but what fills their narration.
         self._alike: dict[object, TraceEvent] = {}
-
-    @cached_property
-    def _sums(self) -> list[Sum]:
-        return sums_of(self.story)
 
     def outline(self, net: NetDef) -> Trace:
         """All but events and lines, with `net`."""
@@ -119,20 +112,19 @@ class Writer:
         if recording.saved is not None:
             return recording.saved
         merges = self.story.merges()
-        sums, looped = [(one, one.event.path) for one in self._sums], sums_of_loops(recording)
         whole = text.whole or 0
         completed = recording.events[whole - 1] if whole else None
         gradients = versions_of(completed, text.outermost, whole) if isinstance(completed, Completed) else {}
         return replace(
             self.header(net),
-            subnets=list(self.subnets(text.ids)),
+            subnets=list(map(self.subnet, text.ids)),
             frames=values.frames,
             values=values.outermost,
             arrays=values.arrays,
             stacks=values.stacks,
             ledgers=[
-                *(ledger_of(one, recording, frame) for one, frame in placed(sums, recording)),
-                *(loop_ledger(recording, one) for one in looped),
+                *(ledger_of(self.story, *one) for one in placed(self.story.sums(), recording)),
+                *(loop_ledger(recording, one) for one in sums_of_loops(recording)),
             ],
             merges=merges,
             gradients=gradients | {bare(one.blob): one.after for one in merges},
@@ -167,15 +159,15 @@ class Writer:
     def whole(self, pace: Pace) -> Trace:
         """All of it."""
         recording, text = self._recording, self._text
-        self.ledgers = {one.at: number for number, one in enumerate(self._sums)}
-        events = [self.event(event, at) for at, event in enumerate(pace.over(recording.events), 1)]
+        ledgers = {at: number for number, (at, _) in enumerate(self.story.sums())}
+        events = [self.event(event, at, ledgers.get(at)) for at, event in enumerate(pace.over(recording.events), 1)]
         return replace(
             self.outline(recording.net),
             templates=self.templates,
             events=events,
             forward=list(map(self.line, text.outermost.forward)),
             backward=list(map(self.line, text.outermost.backward)),
-            subnets=[self.filled(subnet) for subnet in self.subnets(text.ids)],
+            subnets=[self.subnet(path, has_lines=True) for path in text.ids],
         )
 
     @property
@@ -183,8 +175,8 @@ class Writer:
         """The templates of the narrations that have been written."""
         return list(self._templates)
 
-    def event(self, event: Event, at: int) -> TraceEvent:
-        """The event before position `at`."""
+    def event(self, event: Event, at: int, ledger: int | None = None) -> TraceEvent:
+        """The event before position `at`, which has a `ledger` of this number."""
         description, frame = self._narrator.tell(at), self._recording.run_after(at)
         seconds = None
         if type(event) is Ran:
@@ -198,7 +190,7 @@ class Writer:
             if description.alike is not None:
                 self._alike[key] = one
         group = int(self._recording.timeline.group[at - 1])
-        return replace(one, narration=narration, group=group, frame=frame, seconds=seconds, ledger=self.ledgers.get(at))
+        return replace(one, narration=narration, group=group, frame=frame, seconds=seconds, ledger=ledger)
 
     def _narration(self, description: Description) -> Narration:
         template, arguments = joined(description.narration)
@@ -266,27 +258,21 @@ class Writer:
             stale=self._recording.stale.get(statement),
         )
 
-    def subnets(self, paths: Iterable[tuple[str, ...]]) -> Iterator[Subnet]:
-        """Some nested nets, without their lines."""
-        for path in paths:
-            id, net = self._text.ids[path], self._text.halves[path]
-            owner, backward_owner = self._text.owners[id]
-            yield Subnet(
-                id=id,
-                owner=None if owner is None else owner.id,
-                backward_owner=None if backward_owner is None else backward_owner.id,
-                argument=net.argument,
-                name=net.name,
-                path=list(path),
-                forward=[],
-                backward=[],
-                blobs=[f"{name}@{version}" for name, version in self._values.blobs[id]],
-            )
-
-    def filled(self, subnet: Subnet) -> Subnet:
-        """A nested net with its lines."""
-        net = self._text.net(tuple(subnet.path))
-        return replace(subnet, forward=list(map(self.line, net.forward)), backward=list(map(self.line, net.backward)))
+    def subnet(self, path: tuple[str, ...], *, has_lines: bool = False) -> Subnet:
+        """A nested net."""
+        id, net, text = self._text.ids[path], self._text.halves[path], self._text.net(path)
+        owner, backward_owner = self._text.owners[id]
+        return Subnet(
+            id=id,
+            owner=None if owner is None else owner.id,
+            backward_owner=None if backward_owner is None else backward_owner.id,
+            argument=net.argument,
+            name=net.name,
+            path=list(path),
+            forward=list(map(self.line, text.forward)) if has_lines else [],
+            backward=list(map(self.line, text.backward)) if has_lines else [],
+            blobs=[f"{name}@{version}" for name, version in self._values.blobs[id]],
+        )
 
 
 def _detail(event: Event, *, is_run: bool) -> dict[str, Any]:
