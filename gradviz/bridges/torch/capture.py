@@ -10,7 +10,8 @@ import sys
 from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
+from operator import itemgetter
 from threading import get_ident
 from types import FrameType
 from typing import Any, Self
@@ -65,27 +66,25 @@ class capture:
         # The calls that have applied Functions in Python, by the numbers of these operators.
         self._applied: dict[int, Call] = {}
         self._watch = ExitStack()
-        self._handles: list[Any] = []
         self.flow = Flow(keeps=keep)
 
     def __enter__(self) -> Self:
         self.thread = get_ident()
-        self._handles = [
+        watches: tuple[AbstractContextManager[Any], ...] = (
             register_module_forward_pre_hook(self._enter),
             register_module_forward_hook(self._leave, always_call=True),
             register_optimizer_step_pre_hook(self.flow.begin_step),
             register_optimizer_step_post_hook(self._step),
-        ]
-        self._watch.enter_context(applied(self._apply))
-        self.flow.__enter__()  # type: ignore[no-untyped-call]
+            applied(self._apply),
+            self.flow,
+        )
+        for one in watches:
+            self._watch.enter_context(one)
         REMEMBERED.append(self)
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.flow.__exit__(*error)  # type: ignore[no-untyped-call]
         self._watch.close()
-        for handle in self._handles:
-            handle.remove()
         self._stack.clear()
         forget()
 
@@ -131,7 +130,7 @@ class capture:
 
     def modules_of(self, number: int) -> Modules:
         """The modules in which operator `number` was called, the innermost last."""
-        place = bisect_right(self._modules, number, key=_number)
+        place = bisect_right(self._modules, number, key=itemgetter(0))
         return those(self._modules[place - 1][1]) if place else ()
 
     def call_of(self, number: int) -> Call | None:
@@ -147,7 +146,7 @@ class capture:
     def left(self, number: int) -> int:
         """How many modules were left once operator `number` had been called, before anything else was."""
         depth = fewest = len(self.modules_of(number))
-        for place in range(bisect_right(self._modules, number, key=_number), len(self._modules)):
+        for place in range(bisect_right(self._modules, number, key=itemgetter(0)), len(self._modules)):
             at, modules = self._modules[place]
             if at != number + 1:
                 break
@@ -286,7 +285,3 @@ def tensors_on(graph: Graph, captured: Mapping[Node, capture]) -> list[Tensor]:
 def with_hooks(tensors: Iterable[Tensor]) -> list[Tensor]:
     """Those of some tensors that keep their gradient or have hooks."""
     return [one for one in tensors if one.retains_grad or hooks_of(one)]
-
-
-def _number(mark: tuple[int, Any]) -> int:
-    return mark[0]
