@@ -167,16 +167,15 @@ class capture:
 
     def parameters(self) -> Iterator[tuple[str, Tensor]]:
         """The parameters of its models by their paths."""
-        for model, prefix in prefixes(self.models).items():
-            yield from whole(model).named_parameters(prefix)
+        return named_parameters(self.models)
 
     @property
     def models(self) -> Mapping[Module, str]:
         """The modules that were given, or learnt as they were called, and are still there, but parts of others; what
         they are called."""
         models = {model: name for one, _, name in self.outermost if (model := one()) is not None}
-        parts = {part for model in models for part in whole(model).modules() if part is not whole(model)}
-        return {model: name for model, name in models.items() if model not in parts}
+        parts = ids_of_parts(models)
+        return {model: name for model, name in models.items() if id(model) not in parts}
 
 
 REMEMBERED: deque[capture] = deque(maxlen=16)
@@ -187,6 +186,11 @@ def whole(module: Module) -> Module:
     """A module itself, where another one that compiles it stands for it."""
     inner = getattr(module, "_orig_mod", module)
     return inner if isinstance(inner, Module) else module
+
+
+def ids_of_parts(modules: Iterable[Module]) -> set[int]:
+    """The identities of the parts of some modules, which may be among these."""
+    return {id(part) for module in map(whole, modules) for part in module.modules() if part is not module}
 
 
 def module_name(module: Module, frame: FrameType | None) -> str:
@@ -210,7 +214,7 @@ def holder_of(module: Module, frame: FrameType | None) -> tuple[str, Module]:
     scope = {**getattr(scope.get("self"), "__dict__", {}), **scope}
     held = {name: whole(one) for name, one in scope.items() if isinstance(one, Module) and name[:1] != "_"}
     around = {name: one for name, one in held.items() if any(part is whole(module) for part in one.modules())}
-    parts = {id(part) for one in around.values() for part in one.modules() if part is not one}
+    parts = ids_of_parts(around.values())
     outer = ((name, one) for name, one in around.items() if id(one) not in parts)
     return next(outer, (type(whole(module)).__name__, whole(module)))
 
@@ -237,6 +241,12 @@ def prefixes(models: Mapping[Module, str]) -> dict[Module, str]:
         begins[model] = "" if model in only else f"{name}_{taken[name]}" if taken[name] else name
         taken[name] += 1
     return begins
+
+
+def named_parameters(models: Mapping[Module, str]) -> Iterator[tuple[str, Tensor]]:
+    """The parameters of models by their paths, behind what a model is called where there are several."""
+    for model, prefix in prefixes(models).items():
+        yield from whole(model).named_parameters(prefix)
 
 
 def paths_of(models: Mapping[Module, str]) -> dict[Module, str]:

@@ -24,9 +24,10 @@ from ..capture import (
     capture,
     captures,
     dotted,
+    ids_of_parts,
     module_name,
+    named_parameters,
     paths_of,
-    prefixes,
     tensors_on,
     whole,
     with_hooks,
@@ -66,13 +67,11 @@ class Case:
 
     Attributes:
         graph: what autograd has kept; empty where the loss requires no gradient.
-        error: what the engine has raised on its way backward.
     """
 
     def __init__(self, roots: Sequence[Tensor], models: Sequence[Module], frames: Sequence[FrameType]) -> None:
         self.roots = roots
         self.frames = frames
-        self.error: Exception | None = None
         self.graph = Graph(self.graph_roots)
         self._nobodys = {node for node, count in _counts(self.graph) if count <= _FEWEST}
         self._given = [whole(one) for one in models]
@@ -82,14 +81,13 @@ class Case:
         """The outermost modules that captures and variables know, of which something is in the graph or was called."""
         around = [model for one in self.captures for model in one.models]
         models = list({id(one): one for one in map(whole, around or self.near)}.values())
-        inner = {id(part) for model in models for part in model.modules() if part is not model}
-        leaves = {id(one) for one in self.leaves}
+        parts = ids_of_parts(models)
         called = {id(module) for step in self.steps for module in step.modules}
         return [
             one
             for one in models
-            if id(one) not in inner
-            and (id(one) in called or not self.has_graph or any(id(leaf) in leaves for leaf in one.parameters()))
+            if id(one) not in parts
+            and (id(one) in called or not self.has_graph or any(map(self.is_leaf, one.parameters())))
             and next(one.parameters(), None) is not None
         ]
 
@@ -173,10 +171,14 @@ class Case:
         start = self.seen_roots or [seen for root in self.roots for seen in sources_of(root, flows)]
         return slice_of(self.steps, start or ([] if self.has_graph else ends(self.steps)))
 
-    @cached_property
+    @property
     def leaves(self) -> list[Tensor]:
         """The leaves that the loss was computed from, as far as gradients go."""
         return list(self.graph.leaves.values())
+
+    def is_leaf(self, tensor: Tensor) -> bool:
+        """Whether a tensor is one of them."""
+        return id(tensor) in self.graph.ends
 
     @cached_property
     def nobodys(self) -> list[Tensor]:
@@ -219,11 +221,9 @@ class Case:
         seeds = [torch.ones_like(root) for root in roots]
         try:
             tensors = with_hooks(tensors_on(self.graph, self._captured))
-            notes = run(self.graph, roots, seeds, None, tensors=tensors, create_graph=False, write=False)
+            return run(self.graph, roots, seeds, None, tensors=tensors, create_graph=False, write=False)
         except (GradvizError, RuntimeError):
             return None
-        self.error = notes.error
-        return notes
 
     @cached_property
     def visits(self) -> list[Visit]:
@@ -243,8 +243,17 @@ class Case:
     @cached_property
     def parameters(self) -> dict[str, Tensor]:
         """The parameters of the models by their paths, behind what a model is called where there are several."""
-        begins = prefixes(self.models)
-        return dict(chain.from_iterable(model.named_parameters(prefix) for model, prefix in begins.items()))
+        return dict(named_parameters(self.models))
+
+    @property
+    def trainable(self) -> dict[str, Tensor]:
+        """Those of them that require a gradient."""
+        return {name: one for name, one in self.parameters.items() if one.requires_grad}
+
+    @property
+    def trained(self) -> dict[str, Tensor]:
+        """Those of them that the pass brings gradients."""
+        return {name: one for name, one in self.parameters.items() if self.is_leaf(one)}
 
     @cached_property
     def modules(self) -> dict[Module, str]:

@@ -116,8 +116,7 @@ def _integers(scene: Scene, case: Case) -> About:
 
 
 def _unused_inputs(scene: Scene, case: Case) -> About:
-    reached = {id(one) for one in case.leaves}
-    names = [name for one in scene.inputs if id(one) not in reached and (name := case.name(one))]
+    names = [name for one in scene.inputs if not case.is_leaf(one) and (name := case.name(one))]
     whom = listed(list(map(code, names))) if names else "One of the tensors that gradients are asked of"
     return About(f"{whom} {'were' if len(names) > 1 else 'was'}", names)
 

@@ -23,9 +23,8 @@ MOST_NAMED = 4
 
 def missing(case: Case) -> dict[str, Tensor]:
     """The parameters that require a gradient and are no leaves of the graph, by name."""
-    reached = {id(one) for one in case.leaves}
     wanted = case.parameters or _own_leaves(case)
-    return {name: one for name, one in wanted.items() if one.requires_grad and id(one) not in reached}
+    return {name: one for name, one in wanted.items() if one.requires_grad and not case.is_leaf(one)}
 
 
 def _own_leaves(case: Case) -> dict[str, Tensor]:
@@ -53,7 +52,7 @@ def parameters_without(case: Case) -> Iterator[Finding]:
     names, tensors = list(lacking), list(lacking.values())
     seen = reach(case.steps, tensors, case.leads) if case.steps else None
     is_apart = seen is None or not (seen.cuts or seen.late or seen.exits)
-    if is_apart and len(lacking) == sum(one.requires_grad for one in case.parameters.values()):
+    if is_apart and len(lacking) == len(case.trainable):
         yield _beside(case, names)
         return
     if seen is None:

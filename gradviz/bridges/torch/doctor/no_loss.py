@@ -23,7 +23,7 @@ def loss_without(case: Case) -> Iterator[Finding]:
         return
     root = case.roots[0]
     called = code(case.name(root)) if case.name(root) else "the loss"
-    trainable = [name for name, one in case.parameters.items() if one.requires_grad]
+    trainable = list(case.trainable)
     if case.parameters and not trainable:
         yield _all_frozen(case)
         return
@@ -60,9 +60,9 @@ def loss_without(case: Case) -> Iterator[Finding]:
 
 def _sources(case: Case, cut: Cut) -> list[str]:
     carrier = cut.carrier.ref()
-    named = {name: one for name, one in case.parameters.items() if one.requires_grad}
-    reached = reach(case.steps, list(named.values()), case.leads)
-    names = list(named)
+    trainable = case.trainable
+    reached = reach(case.steps, list(trainable.values()), case.leads)
+    names = list(trainable)
     hit = sorted({number for one in reached.cuts for number in one.sources})
     if hit:
         return [names[number] for number in hit]

@@ -21,7 +21,6 @@ from .diagnosis import Finding
 
 def plain_tensors(case: Case) -> Iterator[Finding]:
     """Tensors that require a gradient, in attributes of modules, and are in no list of parameters."""
-    leaves = {id(one) for one in case.leaves}
     registered = {id(one) for one in case.parameters.values()}
     for module, path in case.modules.items():
         for name, tensor in _tensors(module):
@@ -54,7 +53,7 @@ def plain_tensors(case: Case) -> Iterator[Finding]:
                     f"{code(full)} is no parameter of the model: it was computed from one, by to(), cuda() or "
                     "arithmetic, and that is a plain tensor, which parameters() leaves out."
                 )
-            harm = is_leaf_tensor(tensor) or not case.has_graph or id(base) in leaves
+            harm = is_leaf_tensor(tensor) or not case.has_graph or case.is_leaf(base)
             ways_out = (way_out, "If it should not be trained, register_buffer() it without requires_grad.")
             yield Finding("plain_tensor", sentence, (full,), assigned(module, attribute), harm, (), ways_out)
 
@@ -171,8 +170,7 @@ def hidden_modules(case: Case) -> Iterator[Finding]:
 
 def _are_used(case: Case, tensors: Sequence[Tensor]) -> bool:
     """Whether gradients go to some of them, or there is no graph to see that in."""
-    leaves = {id(one) for one in case.leaves}
-    return any(not case.has_graph or id(one) in leaves for one in tensors)
+    return any(not case.has_graph or case.is_leaf(one) for one in tensors)
 
 
 def _modules_in(value: Any, depth: int = 3) -> Iterator[tuple[str, Module]]:

@@ -310,14 +310,13 @@ FAILS = (
 
 def fails(case: Case) -> Iterator[Finding]:
     """An operator whose backward raises, where no other rule says why."""
-    if case.notes is None or case.error is None:
+    if case.notes is None or (error := case.notes.error) is None:
         return
-    explanations = (*overwritten(case), *second_derivatives(case))
+    if any((*overwritten(case), *second_derivatives(case))):
+        return
     gone = {visit.node for visit in case.visits}
     node = next((one for one in reversed(case.graph.nodes) if one not in gone), None)
-    if explanations:
-        return
-    message = message_of(case.error).strip().partition("\n")[0].rstrip(".") or type(case.error).__name__
+    message = message_of(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
     if case.notes.hooked is not None:
         yield _hook_fails(case, case.notes.hooked, message)
         return

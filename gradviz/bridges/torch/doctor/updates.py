@@ -40,7 +40,7 @@ def still(case: Case) -> Iterator[Finding]:
     unset = [one for one in _of_variables(case) if float(one.defaults.get("lr", 1)) == 0]
     groups = [group for one in unset for group in one.param_groups if float(group["lr"]) == 0]
     fixed = {id(one) for group in groups for one in group["params"]}
-    if names := [name for name, one in _trained(case).items() if id(one) in fixed]:
+    if names := [name for name, one in case.trained.items() if id(one) in fixed]:
         step = next((one for one in reversed(case.longest) if one.function == "step"), None)
         sentence = f"{subject(names, case.parameters, 'get')} a gradient, and the learning rate of the optimizer is 0"
         sentence += f": its step{in_line(case.line(step))} changes nothing." if step else "."
@@ -145,15 +145,9 @@ def _after(case: Case) -> Sequence[Step]:
 
 def _left(case: Case, after: Sequence[Step]) -> list[str]:
     """The parameters of the pass, if no optimizer holds one, nor seems to have put its gradient to zero."""
-    trained = _trained(case)
+    trained = case.trained
     are_held = any(zeroes(step, one) for step in after for one in trained.values())
     return [] if are_held or any(id(one) in case.optimized for one in trained.values()) else [*trained]
-
-
-def _trained(case: Case) -> dict[str, Tensor]:
-    """The parameters of the models that the pass brings gradients."""
-    reached = {id(one) for one in case.leaves}
-    return {name: one for name, one in case.parameters.items() if id(one) in reached}
 
 
 DIFFERENCES = {"sub", "__sub__", "__isub__", "add", "__add__", "addcmul", "addcdiv", "lerp"}
@@ -170,7 +164,7 @@ def _lost(after: Sequence[Step], leaves: dict[str, Tensor]) -> list[tuple[str, S
 
 def replaced(case: Case) -> Iterator[Finding]:
     """Parameters that get a gradient and that no optimizer holds, if one holds what was in their place."""
-    trained = _trained(case)
+    trained = case.trained
     versions = [one._version for one in trained.values()]
     if not versions:
         return
