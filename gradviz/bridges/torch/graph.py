@@ -447,14 +447,14 @@ if _CREATED is None:
     cast(Any, torch.autograd.function.BackwardCFunction).__init__ = _begin
 
 
-def reached(roots: Iterable[Node]) -> Iterator[Node]:
-    """Every node on the way from the roots, once."""
+def reached(roots: Iterable[Node], stops: Callable[[Node], bool] | None = None) -> Iterator[Node]:
+    """Every node on the way from the roots, once, but none that is only behind those that stop it."""
     stack = list(dict.fromkeys(roots))
     seen = set(stack)
     while stack:
         node = stack.pop()
         yield node
-        for before, _ in node.next_functions:
+        for before, _ in () if stops is not None and stops(node) else node.next_functions:
             if before is not None and before not in seen:
                 seen.add(before)
                 stack.append(before)

@@ -197,11 +197,6 @@ class Case:
         """The operators that read what another one returned."""
         return [one for one in self.graph.nodes if any(before is node for before, _ in one.next_functions)]
 
-    @property
-    def has_checkpoints(self) -> bool:
-        """Whether there are reentrant checkpoints: what is inside of them is not in the graph."""
-        return bool(self.graph.checkpoints)
-
     @cached_property
     def freed(self) -> list[Node]:
         """The operators whose saved tensors have been freed."""

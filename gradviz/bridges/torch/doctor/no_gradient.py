@@ -47,7 +47,7 @@ def _own_leaves(case: Case) -> dict[str, Tensor]:
 def parameters_without(case: Case) -> Iterator[Finding]:
     """Parameters of the model that get no gradient, by cause."""
     lacking = missing(case)
-    if not lacking or not case.has_graph or case.has_checkpoints:
+    if not lacking or not case.has_graph or case.graph.checkpoints:
         return
     names, tensors = list(lacking), list(lacking.values())
     seen = reach(case.steps, tensors, case.leads) if case.steps else None
@@ -259,11 +259,11 @@ def none_sent(case: Case) -> Iterator[Finding]:
     if notes is None or notes.error is not None:
         return
     lacking = {node: leaf for node, leaf in case.graph.leaves.items() if notes.returned.get(Output(node, 0)) is None}
-    if case.has_checkpoints or not lacking:
+    if case.graph.checkpoints or not lacking:
         return
     together: dict[Node, list[str]] = {}
     for leaf_node, leaf in lacking.items():
-        behind = _behind(case, leaf_node)
+        behind = {leaf_node, *case.graph.on_the_way([Output(leaf_node, 0)])}
         for visit in case.visits:
             sent = zip(visit.node.next_functions, visit.sent, strict=False)
             if any(one is None and before in behind for (before, _), one in sent):
@@ -283,12 +283,3 @@ def none_sent(case: Case) -> Iterator[Finding]:
             )
             ways_out = ("Diagnose the loss of the model itself, without torch.compile(): then the line is known.",)
         yield Finding("none_sent", sentence, tuple(names), line, True, each_of(names), ways_out, case.place(node))
-
-
-def _behind(case: Case, node: Node) -> set[Node | None]:
-    """A node and those through which gradients come to it."""
-    nodes: set[Node | None] = {node}
-    for one in case.graph.nodes:
-        if any(before in nodes for before, _ in one.next_functions):
-            nodes.add(one)
-    return nodes

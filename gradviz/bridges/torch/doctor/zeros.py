@@ -10,7 +10,7 @@ import torch
 from torch.autograd.graph import Node
 
 from ....program.errors import code, listed
-from ..graph import Output, Saved, dtype_of, saved_by, type_of
+from ..graph import Output, Saved, dtype_of, reached, saved_by, type_of
 from ..origins import Origin
 from .case import Case, each_of, in_line, subject, them, where
 from .diagnosis import Finding
@@ -254,10 +254,7 @@ def _always(case: Case, zero_leaves: Sequence[tuple[Node, str]]) -> Iterator[Fin
 
 def _shut(case: Case, zero: set[Node]) -> set[Node]:
     """The operators that may cut every element off: gradients of zeros have come to all leaves behind them."""
-    alive = {node for node in leaf_gradients(case) if node not in zero}
-    for node in case.graph.nodes:
-        if not alive.isdisjoint(before for before, _ in node.next_functions):
-            alive.add(node)
+    alive = case.graph.on_the_way(Output(leaf, 0) for leaf in leaf_gradients(case) if leaf not in zero)
     return {node for node in case.graph.nodes if type_of(node) in CUTS and node not in alive}
 
 
@@ -304,23 +301,16 @@ def _after(case: Case, kind: str, behind: _Behind, why: str, *ways_out: str) -> 
 
 def _behind(case: Case, zero_leaves: Sequence[tuple[Node, str]], stops: Callable[[Node], bool]) -> _Behind | None:
     """The leaves that are behind operators that stop gradients; None: there are none."""
-    reached = _open(case, stops)
-    names = [name for node, name in zero_leaves if node not in reached]
+    still_open = _open(case, stops)
+    names = [name for node, name in zero_leaves if node not in still_open]
     last = next((node for node in reversed(case.graph.nodes) if stops(node)), None)
     return _Behind(names, last) if names and last is not None else None
 
 
 def _open(case: Case, stops: Callable[[Node], bool]) -> set[Node]:
     """What gradients come to on ways that pass no operator that stops them."""
-    stack = [one.node for one in case.graph.roots]
-    reached = set(stack)
-    while stack:
-        node = stack.pop()
-        if node in case.graph.leaves or not stops(node):
-            before = [one for one, _ in node.next_functions if one is not None and one not in reached]
-            reached.update(before)
-            stack += before
-    return {node for node in reached if node in case.graph.leaves or not stops(node)}
+    nodes = reached((one.node for one in case.graph.roots), stops)
+    return {node for node in nodes if node in case.graph.leaves or not stops(node)}
 
 
 def _is_done(case: Case) -> bool:
