@@ -190,25 +190,18 @@ def saved_by(node: Node, output_of: Callable[[Tensor], Output] = output_of) -> l
             value = None if _is_hooked(packed(node)) else unpacked(node)
         except (RuntimeError, AttributeError):  # by what was overwritten, or freed
             continue
-        if isinstance(value, Tensor):
-            saved.append(Saved(name, value, output_of(value) if value.requires_grad else None))
-            continue
-        for number, tensor in enumerate(value or ()):
+        is_one = isinstance(value, Tensor)
+        for number, tensor in enumerate([value] if is_one else value or ()):
             if tensor is not None:
                 of = output_of(tensor) if tensor.requires_grad else None
-                saved.append(Saved(f"{name}.{number}", tensor, of))
+                saved.append(Saved(name if is_one else f"{name}.{number}", tensor, of))
     return saved
 
 
 class Raw(NamedTuple):
-    """A tensor that an operator kept, whatever has become of it.
+    """A tensor that an operator kept, whatever has become of it; `is_overwritten`: PyTorch knows that it was written
+    into since."""
 
-    Attributes:
-        name: what the operator calls it.
-        is_overwritten: whether PyTorch knows that it was written into since.
-    """
-
-    name: str
     tensor: Tensor
     is_overwritten: bool
 
@@ -223,7 +216,7 @@ def raw_saved_by(node: Node) -> Iterator[Raw]:
         for one in packed:
             if one is not None and one.data is not None:
                 is_it = moved is not None and one.data._version == int(moved[1])
-                yield Raw(save.name, one.data, "inplace" in error and is_it)
+                yield Raw(one.data, "inplace" in error and is_it)
 
 
 def is_freed(node: Node) -> bool:
@@ -359,12 +352,8 @@ def is_nested(node: Node, *, strided: bool = False) -> bool:
 
 def number_of(node: Node) -> int:
     """Which operator of its thread it was: the engine takes those that came last first; -1: it is not known."""
-    number: int = getattr(node, "_sequence_nr", _unknown)()
+    number: int = getattr(node, "_sequence_nr", lambda: -1)()
     return number
-
-
-def _unknown() -> int:
-    return -1
 
 
 task: Callable[[], int] = getattr(torch._C, "_current_graph_task_id", lambda: 0)
@@ -392,6 +381,23 @@ def _type_of(name: str, is_own: bool) -> str:
 def function_of(node: Node) -> type[torch.autograd.Function] | None:
     """The Function in Python that a node belongs to; None: it belongs to none, or it is not known."""
     return getattr(node, "_forward_cls", None) if is_function(node) else None
+
+
+def unwrapped(tensor: Tensor) -> Tensor:
+    """What function transforms of torch.func, as vmap, have wrapped; the tensor itself where none has, or none says."""
+    is_wrapped = getattr(_FUNCTORCH, "is_functorch_wrapped_tensor", lambda one: False)
+    while is_wrapped(tensor):
+        tensor = cast(Any, _FUNCTORCH).get_unwrapped(tensor)
+    return tensor
+
+
+def transform_level() -> int | None:
+    """How deep the innermost function transform of torch.func is; None: there is none, or none says."""
+    level: int | None = getattr(_FUNCTORCH, "maybe_current_level", lambda: None)()
+    return level
+
+
+_FUNCTORCH = getattr(torch._C, "_functorch", None)
 
 
 def waits_for_grad(leaf: Tensor) -> bool:

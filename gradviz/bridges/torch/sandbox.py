@@ -27,8 +27,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from ...program import GradvizError
 from .flow import SWITCH, is_in_function, is_of_forward, is_viewed, name_of
-from .graph import Graph, Tensor, is_hooked, next_number, number_of
-from .transforms import transform_level, unwrapped
+from .graph import Graph, Tensor, is_hooked, next_number, number_of, transform_level, unwrapped
 
 WIDE = {
     **dict.fromkeys((torch.float16, torch.bfloat16, torch.float32), torch.float64),

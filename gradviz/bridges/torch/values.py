@@ -11,8 +11,7 @@ from torch.autograd.graph import Node
 
 from ...operators.registry import Array
 from ...program.net_halves import Key
-from .graph import DISABLED, Graph, Output, Tensor, maker_of, output_of, version_of
-from .transforms import unwrapped
+from .graph import DISABLED, Graph, Output, Tensor, maker_of, output_of, unwrapped, version_of
 from .watch import Keep, RecordedTensor, reference
 
 Part = Callable[[Tensor], Tensor]
