@@ -187,7 +187,7 @@ class Flow(TorchFunctionMode):
                 reads[place] = _arrived(given[place], frame, self, call)
             elif one.is_nameless:
                 one.is_named(variable_of(given[place], frame))
-        writes = tuple([look_anew(one, number) for one in _distinct(written)]) if written else ()
+        writes = tuple([look_anew(one, number) for one in dict.fromkeys(written)]) if written else ()
         makes = (*writes, *[_seen_result(one, number) for one in results])
         is_inference = not is_tracked and torch.is_inference_mode_enabled()
         switched = None if is_tracked or is_cut else self._switched
@@ -264,10 +264,7 @@ def look_up(tensor: Tensor) -> Seen | None:
 
 def look_anew(tensor: Tensor, step: int) -> Seen:
     """A tensor as it is now."""
-    return _look(tensor, ref(tensor), step)
-
-
-def _look(tensor: Tensor, one: ref[Tensor], step: int) -> Seen:
+    one = ref(tensor)
     requires_grad, is_leaf = tensor.requires_grad, is_leaf_tensor(tensor)
     is_nameless = is_leaf and requires_grad and type(tensor) is not torch.nn.Parameter
     seen = Seen(one, step, requires_grad, is_leaf, tensor.dtype, storage_of(tensor), is_nameless)
@@ -321,11 +318,10 @@ IGNORED = {"size", "dim", "stride", "numel", "__len__", "__hash__", "__repr__", 
 
 def _seen_result(tensor: Tensor, step: int) -> Seen:
     """A result: one that is given back unchanged was seen before."""
-    one = ref(tensor)
-    old = _seen.get(id(one))
+    old = look_up(tensor)
     if old is not None and old.requires_grad == tensor.requires_grad and old.is_leaf == is_leaf_tensor(tensor):
         return old
-    return _look(tensor, one, step)
+    return look_anew(tensor, step)
 
 
 def _arrived(tensor: Tensor, frame: FrameType | None, flow: Flow, call: Call | None) -> Seen:
@@ -373,10 +369,6 @@ def _functions(
         return None
     nodes = Graph([one for one in given if maker_of(one) is not None]).nodes
     return tuple(dict.fromkeys(filter(None, map(function_of, nodes))))
-
-
-def _distinct(tensors: Iterable[Tensor]) -> list[Tensor]:
-    return list({id(one): one for one in tensors}.values())
 
 
 def _in_block(frame: FrameType | None, switched: Call | None) -> Call | None:
