@@ -164,6 +164,11 @@ class Case:
         """What the capture has seen that saw most: between two of them there may be a zero_grad()."""
         return max((one.flow.steps for one in self.captures), key=len, default=())
 
+    @property
+    def last_step(self) -> Step | None:
+        """The last step of an optimizer among these."""
+        return next((one for one in reversed(self.longest) if one.function == "step"), None)
+
     @cached_property
     def leads(self) -> set[Seen]:
         """What the loss was computed from, as captures have seen it."""

@@ -29,15 +29,9 @@ class Singular(NamedTuple):
     way_out: str = ""
     instead: str = ""
 
-    @property
-    def ways_out(self) -> tuple[str, ...]:
+    def ways_out(self, *, forward: bool = False) -> tuple[str, ...]:
         """The way out, where there is one."""
-        return (self.way_out,) if self.way_out else ()
-
-    @property
-    def ways_forward(self) -> tuple[str, ...]:
-        """The way out where it is forward."""
-        return (self.instead,) if self.instead else self.ways_out
+        return tuple(filter(None, [(forward and self.instead) or self.way_out]))
 
 
 SAFE = "Give it a safe input where it is masked, too: {name}(torch.where(mask, x, 1))."
@@ -230,7 +224,7 @@ def _backward(case: Case, birth: Birth, names: tuple[str, ...]) -> Finding:
     sentence = f"{_word(sent)} is born in the backward of {case.operator(node)}{in_line(line)}{why}{behind}.{gets}"
     safe = (SAFE.format(name=type_of(node)),) if mask else ()
     evidence = (f"It sends {_amount(sent)}; what it was given was finite.",)
-    return Finding("nan", sentence, names, line, True, evidence, (*safe, *singularity.ways_out), case.place(node))
+    return Finding("nan", sentence, names, line, True, evidence, (*safe, *singularity.ways_out()), case.place(node))
 
 
 def _left_out(case: Case, node: Node, names: tuple[str, ...]) -> Finding | None:
@@ -247,9 +241,9 @@ def _left_out(case: Case, node: Node, names: tuple[str, ...]) -> Finding | None:
         f"{case.operator(birth.at)} makes {_amount(birth.result)}{in_line(line)}{why}. The loss leaves that out, but "
         f"the backward of {case.operator(node)}{where(case.line(node))} multiplies by it."
     )
-    evidence = ("It is born in the forward pass; 0 times NaN is NaN.",)
+    evidence, ways_out = ("It is born in the forward pass; 0 times NaN is NaN.",), singularity.ways_out(forward=True)
     place = case.place(birth.at, is_backward=False)
-    return Finding("nan", sentence + _get_it(case, names), names, line, True, evidence, singularity.ways_forward, place)
+    return Finding("nan", sentence + _get_it(case, names), names, line, True, evidence, ways_out, place)
 
 
 def _mask(case: Case, node: Node, most: int = 4) -> Node | None:
@@ -288,7 +282,7 @@ def _afterwards(case: Case, names: tuple[str, ...]) -> Finding:
         f"{hold} gradients with NaN or Inf, most likely born in the backward of {case.operator(node)}"
         f"{in_line(line)}: {singularity.backward}."
     )
-    ways = (SAFE.format(name=type_of(node)), *singularity.ways_out)
+    ways = (SAFE.format(name=type_of(node)), *singularity.ways_out())
     return Finding("nan", sentence, names, line, ways_out=ways)
 
 
@@ -299,7 +293,9 @@ def _forward(case: Case, names: tuple[str, ...]) -> Finding:
     if not case.is_over and (leaf := next(filter(is_not_finite, case.leaves), None)) is not None:
         sentence = f"The loss is {loss} because {case.called(leaf)} holds {_amount(leaf)} itself.{gets}"
         whose = tuple(dict.fromkeys(filter(None, [case.name(leaf), *names])))
-        ways_out = ("If it is a parameter, an earlier step has spoiled it: diagnose the loss of that step.",)
+        ways_out: tuple[str, ...] = (
+            "If it is a parameter, an earlier step has spoiled it: diagnose the loss of that step.",
+        )
         return Finding("nan", sentence, whose, ways_out=ways_out)
     birth = _bad_data(case) or _birth(case)
     if birth is None:
@@ -332,9 +328,8 @@ def _forward(case: Case, names: tuple[str, ...]) -> Finding:
     why = f": {singularity.forward}" if singularity.forward else ""
     makes = _amount(birth.result) if birth.result is not None and birth.is_sure else "NaN or Inf"
     sentence = f"The loss is {loss}: {likely}{operator} makes {makes}{in_line(at)}{why}.{gets}"
-    return Finding(
-        "nan", sentence, names, at, True, ("It is born in the forward pass.",), singularity.ways_forward, place
-    )
+    ways_out = singularity.ways_out(forward=True)
+    return Finding("nan", sentence, names, at, True, ("It is born in the forward pass.",), ways_out, place)
 
 
 class Forward(NamedTuple):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 import torch
+from torch.autograd.graph import Node
 
 from ....program.errors import code
 from ..graph import Tensor, is_leaf, saved_by, type_of
@@ -47,9 +48,9 @@ def _rows(case: Case) -> list[Row]:
     rows = []
     gradients = leaf_gradients(case)
     names = {id(one): name for name, one in case.parameters.items()}
-    last_readers = {before: place for node, place in case.graph.index.items() for before, _ in node.next_functions}
+    places = _places(case)
     with torch.no_grad():
-        for node, gradient in sorted(gradients.items(), key=lambda row: -last_readers.get(row[0], 0)):
+        for node, gradient in sorted(gradients.items(), key=lambda row: -places.get(row[0], 0)):
             leaf = case.graph.leaves[node]
             name = names.get(id(leaf))
             values = plain(gradient)
@@ -60,6 +61,11 @@ def _rows(case: Case) -> list[Row]:
             if 0 < size < float("inf"):
                 rows.append((name, size, own))
     return rows
+
+
+def _places(case: Case) -> dict[Node | None, int]:
+    """Of what operators read, the number of the last one that does."""
+    return {before: place for node, place in case.graph.index.items() for before, _ in node.next_functions}
 
 
 def _along(rows: Sequence[Row]) -> Iterator[Finding]:
@@ -152,7 +158,7 @@ CLOSE = 1e-5
 def symmetric(case: Case) -> Iterator[Finding]:
     """Layers whose units have the same weights and get the same gradient, if another layer is behind them."""
     gradients = {id(case.graph.leaves[node]): one for node, one in leaf_gradients(case).items()}
-    last_readers = {before: place for node, place in case.graph.index.items() for before, _ in node.next_functions}
+    last_readers = _places(case)
     places = {id(leaf): last_readers.get(node, 0) for node, leaf in case.graph.leaves.items() if leaf.dim() > 1}
     for module, path in case.modules.items():
         weight, bias = (module._parameters.get(name) for name in ("weight", "bias"))
