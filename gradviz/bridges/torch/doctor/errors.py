@@ -12,6 +12,7 @@ from ....program.code_line import CodeLine
 from ....program.errors import code, count_of, listed, message_of
 from ..graph import Tensor, is_leaf_tensor
 from .case import Case, capitalized, in_line, where
+from .causes import IN_PLACE
 from .damage import freed, overwritten
 from .diagnosis import Finding
 from .no_gradient import parameters_without
@@ -66,10 +67,8 @@ class Meaning(NamedTuple):
 
 def findings_of(error: BaseException) -> list[Finding] | None:
     """What an error tells; None: it is not about gradients."""
-    scene = scene_of(error)
-    meaning = next(
-        (one for one in MEANINGS if re.search(one.words, f"{type(error).__name__}: {message_of(error)}")), None
-    )
+    scene, said = scene_of(error), f"{type(error).__name__}: {message_of(error)}"
+    meaning = next((one for one in MEANINGS if re.search(one.words, said)), None)
     if meaning is None or (meaning.kind == "dtype" and not scene.roots):
         return _about_none(scene, error) or _in_a_pass(scene, error)
     case = Case(scene.roots, (), [frame for frame, _ in scene.frames])
@@ -103,8 +102,8 @@ def _first(fits: Callable[[Tensor], bool]) -> Callable[[Scene, Case], About]:
 
 
 def _leaf(scene: Scene, case: Case) -> About:
-    wanted = scene.tensors(lambda one: one.requires_grad)
-    names = scene.tensors(lambda one: one.requires_grad and is_leaf_tensor(one)) or wanted
+    leaves = scene.tensors(lambda one: one.requires_grad and is_leaf_tensor(one))
+    names = leaves or scene.tensors(lambda one: one.requires_grad)
     what = "a leaf that requires a gradient"
     return About(f"{code(names[0])} is {what} and", names[:1]) if names else About(what)
 
@@ -363,15 +362,12 @@ def _about_none(scene: Scene, error: BaseException) -> list[Finding] | None:
     if "NoneType" not in message_of(error) or not scene.frames or ".grad" not in scene.frames[0][1].text:
         return None
     frame, line = scene.frames[0]
-    names = [
-        match[1]
-        for match in re.finditer(r"([A-Za-z_]\w*(?:\.\w+)*?)\.grad\b", line.text)
-        if isinstance(tensor := value_in(frame, match[1].split(".")), Tensor) and _grad_is_none(tensor)
-    ]
-    if not names:
+    for name in re.findall(r"([A-Za-z_]\w*(?:\.\w+)*?)\.grad\b", line.text):
+        tensor = value_in(frame, name.split("."))
+        if isinstance(tensor, Tensor) and (not (is_leaf_tensor(tensor) or tensor.retains_grad) or tensor.grad is None):
+            break
+    else:
         return None
-    name = names[0]
-    tensor = value_in(frame, name.split("."))
     if not tensor.requires_grad:
         why, kind = "it requires no gradient", "frozen"
         ways: tuple[str, ...] = (
@@ -387,7 +383,7 @@ def _about_none(scene: Scene, error: BaseException) -> list[Finding] | None:
         why, kind = "it is no leaf: it was computed from other tensors", "non_leaf"
         ways = (
             f"To look at its gradient: {name}.retain_grad() before backward().",
-            f"Change it in place: with torch.no_grad(): {name} -= lr * {name}.grad.",
+            IN_PLACE.format(name=name),
             f"Or make it a leaf: {name} = {name}.detach().requires_grad_().",
         )
     sentence = f"{name}.grad is None{in_line(line)}: {why}."
@@ -404,7 +400,3 @@ def _in_a_pass(scene: Scene, error: BaseException) -> list[Finding] | None:
     whose = f"what it calls{where(line)}" if "<" in name else f"{code(name)}{where(line)}, which it calls"
     said = f"{type(error).__name__}: {message_of(error)}".strip().rstrip(".:")
     return [Finding("fails", f"backward() fails in {whose}: {said}.", (), line)]
-
-
-def _grad_is_none(tensor: Tensor) -> bool:
-    return not (is_leaf_tensor(tensor) or tensor.retains_grad) or tensor.grad is None

@@ -8,6 +8,7 @@ from operator import attrgetter
 
 from torch.autograd.graph import Node
 
+from ....program.code_line import CodeLine
 from ....program.errors import code, count_of, listed
 from ..graph import Output, Tensor, is_function, is_leaf_tensor, type_of
 from .case import Case, capitalized, each_of, grouped, in_line, subject, them, where
@@ -147,8 +148,7 @@ def _unused(case: Case, seen: Reach, left: dict[int, str]) -> Iterator[Finding]:
         )
         ways_out = (f"Let what is computed from {it} be a part of the loss.", *_ways_out_unused(it))
         reason = purpose_of(case, None, names, are_read=True)
-        evidence = (*each_of(names), *filter(None, [reason]))
-        yield Finding("unused", sentence, tuple(names), line, not reason, evidence, ways_out)
+        yield _finding(names, sentence, reason, "", ways_out, line)
 
 
 def _unread(case: Case, names: list[str], *, was_called: bool) -> Finding:
@@ -162,10 +162,12 @@ def _unread(case: Case, names: list[str], *, was_called: bool) -> Finding:
     return _finding(names, sentence, reason, doubt, _ways_out_unused(it))
 
 
-def _finding(names: Sequence[str], sentence: str, reason: str, doubt: str, ways_out: Sequence[str]) -> Finding:
+def _finding(
+    names: Sequence[str], sentence: str, reason: str, doubt: str, ways_out: Sequence[str], line: CodeLine | None = None
+) -> Finding:
     """Parameters without a gradient: no harm where a reason or a doubt, if not empty, speaks for a choice."""
     evidence = (*each_of(names), *filter(None, [reason]))
-    return Finding("unused", sentence + doubt, tuple(names), None, not (reason or doubt), evidence, tuple(ways_out))
+    return Finding("unused", sentence + doubt, tuple(names), line, not (reason or doubt), evidence, tuple(ways_out))
 
 
 def _doubt(case: Case, names: Sequence[str]) -> str:

@@ -17,6 +17,7 @@ from ..frames import variables_of
 from ..graph import Output, Tensor, function_of, is_freed, is_leaf, maker_of, reached, type_of
 from ..watch import Hooked
 from .case import Case, in_line, line_of, line_of_code, subject, where
+from .causes import IN_PLACE
 from .damage import overwritten
 from .diagnosis import Finding
 from .reach import reads_gradient
@@ -249,7 +250,7 @@ def _no_leaf(
             f"{name}.grad None."
         )
         ways = (
-            f"Change it in place: with torch.no_grad(): {name} -= lr * {name}.grad.",
+            IN_PLACE.format(name=name),
             f"Or make it a leaf again: {name} = (...).detach().requires_grad_().",
         )
         return Finding("rebuilt", sentence, (name,), line, True, (), ways)
