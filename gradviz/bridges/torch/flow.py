@@ -23,6 +23,7 @@ from torch.utils.checkpoint import CheckpointFunction
 
 from .frames import Call, call_in, is_inside, is_own, users, variable_of
 from .graph import Graph, Tensor, function_of, is_leaf, is_leaf_tensor, maker_of, next_number, number_of
+from .instances import derived
 from .values import keep_returned
 
 MOST_STEPS = 100_000
@@ -428,7 +429,5 @@ def is_of_forward(frame: FrameType, tensor: Tensor | None) -> bool:
 @lru_cache(10_000)
 def _is_of_function(code: CodeType | None) -> bool:
     """Whether a piece of code is the forward of a Function, inside of what may decorate that."""
-    classes = [torch.autograd.Function]
-    for one in classes:
-        classes += one.__subclasses__()
+    classes = derived(torch.autograd.Function)
     return code is not None and any(getattr(unwrap(one.forward), "__code__", None) is code for one in classes)

@@ -21,12 +21,6 @@ from ...operators import lookup
 
 Tensor = torch.Tensor
 
-ACCUMULATE_GRAD = "AccumulateGrad"
-"""What the nodes of leaves are."""
-
-CHECKPOINT = "CheckpointFunctionBackward"
-"""The node of a reentrant checkpoint."""
-
 SAVED = "_raw_saved_"
 
 DISABLED = torch._C.DisableTorchFunction
@@ -126,8 +120,8 @@ class Graph:
 
     @cached_property
     def checkpoints(self) -> list[Node]:
-        """Those that run a backward pass of their own inside."""
-        return [node for node in self.functions if node.name() == CHECKPOINT]
+        """Those of reentrant checkpoints, which run a backward pass of their own inside."""
+        return [node for node in self.functions if node.name() == "CheckpointFunctionBackward"]
 
     @cached_property
     def outputs(self) -> dict[Node, int]:
@@ -141,7 +135,7 @@ class Graph:
 
 def is_leaf(node: Node) -> bool:
     """Whether a node stands for a leaf."""
-    return type(node).__name__ == ACCUMULATE_GRAD
+    return type(node).__name__ == "AccumulateGrad"
 
 
 def output_of(tensor: Tensor) -> Output:
@@ -222,10 +216,7 @@ def raw_saved_by(node: Node) -> Iterator[Raw]:
 def is_freed(node: Node) -> bool:
     """Whether a backward pass has freed what an operator had kept."""
     hooked = {save for save, packed in _packed(node) if _is_hooked(packed)}
-    return any(_FREED in _refusal(node, save) for save in _saves(type(node)) if save not in hooked)
-
-
-_FREED = "second time"
+    return any("second time" in _refusal(node, save) for save in _saves(type(node)) if save not in hooked)
 
 
 class Save(NamedTuple):
@@ -348,6 +339,12 @@ def is_nested(node: Node, *, strided: bool = False) -> bool:
     """Whether an operator returned a nested tensor; `strided`: one of the layout that tells no shape."""
     of_kind = attrgetter("is_cpp_nested_tensor" if strided else "is_nested_tensor")
     return any(map(of_kind, getattr(node, "_input_metadata", ())))
+
+
+def dim_of(node: Node) -> int | None:
+    """The dimension that an operator goes along, as it was given; None: it is not known."""
+    dim = getattr(node, "_saved_dim", None)
+    return dim if dim is None or dim < 1 << 63 else dim - (1 << 64)
 
 
 def number_of(node: Node) -> int:

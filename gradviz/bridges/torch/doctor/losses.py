@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
 
 from torch.autograd.graph import Node
 
 from ....program.errors import code
 from ..flow import Step
-from ..graph import Output, saved_by, shape_of, type_of
+from ..graph import Output, dim_of, saved_by, shape_of, type_of
 from .case import Case, in_line, where
 from .diagnosis import Finding
 
@@ -48,10 +47,9 @@ def along_the_batch(case: Case) -> Iterator[Finding]:
         before = before.next_functions[0][0] if before is not None and type_of(before) == "log" else before
         if before is None or type_of(before) not in ("log_softmax", "softmax"):
             continue
-        size, dim = shape_of(Output(before, 0)), cast(Any, before)._saved_dim
-        if len(size) < 2 or dim in (1, 1 - len(size), 2**64 + 1 - len(size)):
+        size, dim = shape_of(Output(before, 0)), dim_of(before)
+        if len(size) < 2 or dim in (1, 1 - len(size)):
             continue
-        dim = dim if dim < 2**63 else dim - 2**64
         says = (
             f"goes along dimension {dim} of {' × '.join(map(str, size))}, and {case.operator(node)}"
             f"{where(case.line(node))} has its classes in dimension 1"

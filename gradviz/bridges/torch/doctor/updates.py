@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 
@@ -185,11 +185,8 @@ def _gone(case: Case, trained: Mapping[str, Tensor], optimized: Sequence[Tensor]
     """How many parameters nobody but their optimizer has any more, if others of the model are among them, or they are
     those of a model like it."""
     ids = {id(one) for one in optimized}
-    if ids.isdisjoint(map(id, case.parameters.values())) and not _are_alike(optimized, trained.values()):
+    are_alike = Counter(one.shape for one in optimized) == Counter(one.shape for one in trained.values())
+    if ids.isdisjoint(map(id, case.parameters.values())) and not are_alike:
         return 0
     there = {id(one) for module in instances(Module) for one in module._parameters.values()}
     return len(ids - there - {id(one) for one in (*case.leaves, *(value for _, value in case.tensors_of_variables()))})
-
-
-def _are_alike(some: Iterable[Tensor], others: Iterable[Tensor]) -> bool:
-    return Counter(one.shape for one in some) == Counter(one.shape for one in others)

@@ -10,7 +10,7 @@ import torch
 from torch.autograd.graph import Node
 
 from ....program.errors import code, listed
-from ..graph import Output, Saved, dtype_of, reached, saved_by, type_of
+from ..graph import Output, Saved, dim_of, dtype_of, reached, saved_by, type_of
 from ..origins import Origin
 from .case import Case, each_of, in_line, subject, them, where
 from .diagnosis import Finding
@@ -215,10 +215,9 @@ def _of_one(node: Node) -> str:
     if type_of(node) not in ("softmax", "log_softmax"):
         return ""
     result = next((one.tensor for one in saved_by(node) if one.name == "result"), None)
-    dim = getattr(node, "_saved_dim", None)
+    dim = dim_of(node)
     if result is None or dim is None or not result.dim():
         return ""
-    dim = dim - (1 << 64) if dim >= 1 << 63 else dim
     return f"dimension {dim} of {' × '.join(map(str, result.shape))}, of one element" if result.shape[dim] == 1 else ""
 
 
