@@ -27,28 +27,16 @@ def named(graph: Graph, called: Called, origins: Mapping[Node, Origin]) -> Names
         called: what the user calls some of them.
         origins: where operators come from.
     """
-    names: Names = {}
-    distinct = Distinct()
-
-    def take(one: Output, name: str) -> None:
-        names[one] = distinct.take(name)
-
-    for node in graph.leaves:
-        leaf = Output(node, 0)
-        if leaf in called.outputs:
-            take(leaf, called.outputs[leaf])
+    distinct, leaves = Distinct(), [Output(node, 0) for node in graph.leaves]
+    names: Names = {leaf: distinct.take(called.outputs[leaf]) for leaf in leaves if leaf in called.outputs}
     for node in graph.nodes:
         count = graph.outputs[node]
         origin = origins.get(node, Origin())
         name = origin.name or dotted(origin.module, type_of(node))
         for slot in range(count):
             one = Output(node, slot)
-            take(one, called.outputs.get(one) or (f"{name}.{slot}" if count > 1 else name))
-    for node in graph.leaves:
-        leaf = Output(node, 0)
-        if leaf not in names:
-            take(leaf, "leaf")
-    return names
+            names[one] = distinct.take(called.outputs.get(one) or (f"{name}.{slot}" if count > 1 else name))
+    return names | {leaf: distinct.take("leaf") for leaf in leaves if leaf not in names}
 
 
 class Distinct:

@@ -67,8 +67,8 @@ class Meaning(NamedTuple):
 
 def findings_of(error: BaseException) -> list[Finding] | None:
     """What an error tells; None: it is not about gradients."""
-    scene, said = scene_of(error), f"{type(error).__name__}: {message_of(error)}"
-    meaning = next((one for one in MEANINGS if re.search(one.words, said)), None)
+    scene = scene_of(error)
+    meaning = next((one for one in MEANINGS if re.search(one.words, said_by(error))), None)
     if meaning is None or (meaning.kind == "dtype" and not scene.roots):
         return _about_none(scene, error) or _in_a_pass(scene, error)
     case = Case(scene.roots, (), [frame for frame, _ in scene.frames])
@@ -84,6 +84,11 @@ def _placed(one: Finding, scene: Scene) -> Finding:
         raised = f"The error is raised in {scene.line}: {scene.line.text}"
         return msgspec.structs.replace(one, evidence=(raised, *one.evidence))
     return msgspec.structs.replace(one, line=scene.line)
+
+
+def said_by(error: BaseException) -> str:
+    """The type of an error and what it says, without a full stop."""
+    return f"{type(error).__name__}: {message_of(error)}".strip().rstrip(".:")
 
 
 def first_sentence(message: str) -> str:
@@ -398,5 +403,4 @@ def _in_a_pass(scene: Scene, error: BaseException) -> list[Finding] | None:
     frame, line = scene.frames[0]
     name = frame.f_code.co_qualname.rpartition("<locals>.")[2]
     whose = f"what it calls{where(line)}" if "<" in name else f"{code(name)}{where(line)}, which it calls"
-    said = f"{type(error).__name__}: {message_of(error)}".strip().rstrip(".:")
-    return [Finding("fails", f"backward() fails in {whose}: {said}.", (), line)]
+    return [Finding("fails", f"backward() fails in {whose}: {said_by(error)}.", (), line)]

@@ -70,10 +70,11 @@ def _of_modules(case: Case) -> Iterator[Finding]:
             continue
         path, module = hooked[0] if len(hooked) == 1 else ("", None)
         functions = [] if module is None else [*module._backward_hooks.values(), *module._backward_pre_hooks.values()]
-        line = line_of(functions[0]) if len(functions) == 1 else None
-        hook = _named(functions[0]) if len(functions) == 1 else ""
-        whose = f"of {code(path)} " if path else "of a module "
-        sentence = f"A backward hook{hook} {whose}{f'({line}) ' if line else ''}changes the gradient that is sent on."
+        only = functions[0] if len(functions) == 1 else None
+        line, whose = line_of(only), f"of {code(path)} " if path else "of a module "
+        sentence = (
+            f"A backward hook{_named(only)} {whose}{f'({line}) ' if line else ''}changes the gradient that is sent on."
+        )
         yield Finding("hook", sentence, (path,) if path else (), line, harm=False)
 
 
@@ -106,7 +107,7 @@ def hook_of(case: Case, node: Node) -> tuple[str, CodeLine | None]:
     leaf = case.graph.leaves.get(node)
     tensors = [one for one in _tensors(case) if maker_of(one) is node] if leaf is None else [leaf]
     function = next((hook for one in tensors for hook in hooks_of(one)), None)
-    return ("", None) if function is None else (_named(function), line_of(function))
+    return _named(function), line_of(function)
 
 
 def _tensors(case: Case) -> list[Tensor]:

@@ -133,6 +133,9 @@ UNDEFINED = {"log", "log2", "log10", "log1p", "div", "reciprocal", "sqrt", "rsqr
 GROWS = {"exp", "pow", "var", "std"}
 """Whose result may be beyond the largest number, or the mean of nothing."""
 
+USUAL = {"exp", "mean", "var", "softmax", "log_softmax", "pow", "div"}
+"""Which most models have, and which seldom do it backward."""
+
 MOST_LIKELY = 3
 """Operators that a sentence names when more than one may have done it."""
 
@@ -264,13 +267,9 @@ def _is_behind_mask(case: Case, node: Node) -> bool:
 
 def _afterwards(case: Case, names: tuple[str, ...]) -> Finding:
     """Gradients are not finite, the loss is, and the graph is freed: what may have done it."""
-    singular_nodes = [node for node in case.graph.nodes if singular(node).backward]
-    unusual = [
-        node
-        for node in singular_nodes
-        if type_of(node) not in ("exp", "mean", "var", "softmax", "log_softmax", "pow", "div")
-    ]
-    likely = [node for node in singular_nodes if _is_behind_mask(case, node)] or unusual
+    nodes = [node for node in case.graph.nodes if singular(node).backward]
+    masked = [node for node in nodes if _is_behind_mask(case, node)]
+    likely = masked or [node for node in nodes if type_of(node) not in USUAL]
     hold = subject(names, case.parameters, "hold") if names else "There are"
     if not likely:
         sentence = f"{hold} gradients with NaN or Inf; the loss is finite, so it was born in the backward pass."
@@ -367,13 +366,8 @@ def _bad_data(case: Case) -> Forward | None:
 def _birth(case: Case) -> Forward | None:
     """The first operator whose result is not finite, or that read data that are not."""
     results: dict[Output, Tensor] = {output_of(root): root for root in case.graph_roots}
-    data: dict[Node, list[Tensor]] = {}
-    for node in case.graph.nodes:
-        for one in [] if case.is_over else saved_by(node):
-            if one.of is not None:
-                results[one.of] = one.tensor
-            else:
-                data.setdefault(node, []).append(one.tensor)
+    saved = {node: [] if case.is_over else saved_by(node) for node in case.graph.nodes}
+    results |= {one.of: one.tensor for each in saved.values() for one in each if one.of is not None}
     for step in case.steps:
         for seen in step.makes:
             tensor = seen.ref()
@@ -381,7 +375,8 @@ def _birth(case: Case) -> Forward | None:
                 results.setdefault(output_of(tensor), tensor)
     for node in case.graph.nodes:
         own = [one for output, one in results.items() if output.node is node]
-        given = next((one for one in data.get(node, ()) if is_not_finite(one) and not _is_mask(one)), None)
+        data = (one.tensor for one in saved[node] if one.of is None)
+        given = next((one for one in data if is_not_finite(one) and not _is_mask(one)), None)
         if given is not None and not any(storage_of(one) == storage_of(given) for one in own):
             return Forward(node, data=given)
         wrong = next((one for one in own if _is_wrong(node, one)), None)

@@ -56,8 +56,7 @@ def _rows(case: Case) -> list[Row]:
             values = plain(gradient)
             if name is None or leaf.dim() < 2 or not values.numel():
                 continue
-            size = float(values.detach().abs().double().square().mean().sqrt())
-            own = float(leaf.detach().abs().double().square().mean().sqrt())
+            size, own = (float(one.detach().abs().double().square().mean().sqrt()) for one in (values, leaf))
             if 0 < size < float("inf"):
                 rows.append((name, size, own))
     return rows

@@ -273,8 +273,8 @@ def second_derivatives(case: Case) -> Iterator[Finding]:
         return
     owners = {*filter(None, map(function_of, case.graph.nodes)), *_functions(case)}
     marked = list(filter(is_once, owners))
-    name = marked[0].__name__ if len(marked) == 1 else ""
-    line = line_of(getattr(marked[0], "backward", None)) if len(marked) == 1 else None
+    only = marked[0] if len(marked) == 1 else None
+    name, line = getattr(only, "__name__", ""), line_of(getattr(only, "backward", None))
     who = code(name) if name else "a Function"
     sentence = (
         f"The gradient of a gradient is asked for, and the backward of {who}{where(line)} is marked "
