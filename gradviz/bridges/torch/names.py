@@ -12,10 +12,9 @@ from torch.autograd.graph import Node
 
 from ...program.code_line import line_at
 from .capture import Module, capture, dotted, ids_of_parts, named_parameters, whole
-from .frames import items_of, place_of, variables_of
+from .frames import inner, items_of, place_of, variables_of
 from .graph import Graph, Output, Tensor, hooks_of, maker_of, type_of
 from .origins import Origin
-from .raised import inner
 
 Names = dict[Output, str]
 

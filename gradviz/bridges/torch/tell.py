@@ -379,7 +379,6 @@ class Backward:
         return None if arrivals is None else arrivals.gradient
 
     def _write_grad(self, written: Written) -> None:
-        """The engine has written ``grad`` of a leaf."""
         one = written.output
         self._hook(one)
         blob = self.names[one]

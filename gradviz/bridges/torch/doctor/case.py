@@ -33,7 +33,7 @@ from ..capture import (
     with_hooks,
 )
 from ..flow import Seen, Step, look_up, sources_of, storage_of
-from ..frames import Call, items_of, place_of, variables_of
+from ..frames import Call, named_tensors, variables_of
 from ..graph import Graph, Output, Tensor, described, function_of, is_freed, maker_of, number_of, type_of
 from ..instances import instances
 from ..origins import Origin, origins
@@ -307,10 +307,7 @@ class Case:
 
     def tensors_of_variables(self) -> Iterator[tuple[str, Tensor]]:
         """The tensors that variables hold, in lists and dicts too."""
-        for name, value in self.variables:
-            if isinstance(value, Tensor):
-                yield name, value
-            yield from ((name + place_of(key), one) for key, one in items_of(value) if isinstance(one, Tensor))
+        return named_tensors(self.variables)
 
     def maker(self, seen: Seen | None) -> Step | None:
         """The call that returned a tensor."""

@@ -13,7 +13,7 @@ from ....program.code_line import CodeLine, line_at
 from ....program.errors import code, count_of
 from ..capture import Module, dotted
 from ..flow import look_up, storage_of
-from ..frames import Call, is_inside, items_of, place_of
+from ..frames import Call, is_inside, items_of, named_tensors, place_of
 from ..graph import Tensor, is_leaf_tensor, maker_of
 from .case import Case, each_of, in_line, subject
 from .diagnosis import Finding
@@ -96,11 +96,8 @@ def _stores(module: Module, name: str) -> Iterator[tuple[str, CodeLine]]:
 
 def _tensors(module: Module) -> Iterator[tuple[str, Tensor]]:
     """The tensors that a module holds beside its parameters, inside of lists and dicts too."""
-    for name, value in chain(module._buffers.items(), vars(module).items()):
-        if isinstance(value, Tensor):
-            yield name, value
-        elif not name.startswith("_"):
-            yield from ((name + place_of(key), one) for key, one in items_of(value) if isinstance(one, Tensor))
+    attributes = chain(module._buffers.items(), vars(module).items())
+    return named_tensors((name, one) for name, one in attributes if isinstance(one, Tensor) or name[:1] != "_")
 
 
 def _anonymous(case: Case, tensor: Tensor) -> Tensor | None:
