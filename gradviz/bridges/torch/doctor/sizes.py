@@ -9,7 +9,7 @@ import torch
 from torch.autograd.graph import Node
 
 from ....program.errors import code
-from ..graph import Tensor, is_leaf, saved_by, type_of
+from ..graph import Tensor, saved_by, type_of
 from ..instances import instances
 from .case import Case, in_line
 from .diagnosis import Finding
@@ -126,13 +126,13 @@ def _scale(case: Case) -> float:
 def _lost(case: Case) -> Iterator[Finding]:
     """Casts to float16 in which most of a gradient becomes zero, though not all."""
     for visit in case.visits:
-        if is_leaf(visit.node) or not visit.sent:
+        if type_of(visit.node) not in ("to_copy", "mul", "div"):
             continue
         for given, sent in zip(visit.arrived, visit.sent, strict=False):
-            if given is None or sent is None or sent.tensor.dtype != torch.float16 or not sent.tensor.numel():
+            if given is None or sent is None or sent.tensor.dtype != torch.float16:
                 continue
             before, after = plain(given.tensor.detach()), plain(sent.tensor.detach())
-            if before.shape != after.shape or type_of(visit.node) not in ("to_copy", "mul", "div"):
+            if before.shape != after.shape:
                 continue
             count = int((before != 0).sum())
             lost = int(((before != 0) & (after == 0)).sum())

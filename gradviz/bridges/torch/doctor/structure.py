@@ -128,8 +128,7 @@ def switched(case: Case) -> Iterator[Finding]:
             )
             way_out = "Call requires_grad_(False) of the module: it sets that of all its parameters."
             yield Finding("not_frozen", sentence, (path,) if path else (), ways_out=(way_out,))
-    names = [name for name, one in case.parameters.items() if vars(one).get("require_grad") is False]
-    if names := [name for name in names if case.parameters[name].requires_grad]:
+    if names := [name for name, one in case.trainable.items() if vars(one).get("require_grad") is False]:
         sentence = f"{subject(names, case.parameters, 'are')} not frozen: `require_grad` was set, not `requires_grad`."
         ways_out = ("Write requires_grad = False.",)
         yield Finding("not_frozen", sentence, tuple(names), evidence=each_of(names), ways_out=ways_out)
