@@ -104,11 +104,7 @@ def _put_back(tensors: Iterable[Tensor]) -> Iterator[None]:
 
 
 def _check(graph: Graph) -> None:
-    """Refuse to write into ``grad``, be it for a moment, where somebody waits for that.
-
-    Raises:
-        GradientError: ``reentrant_checkpoint``.
-    """
+    """Refuse to write into ``grad``, be it for a moment, where somebody waits for that."""
     waiting = any(map(waits_for_grad, graph.leaves.values()))
     is_parallel = torch.distributed.is_available() and torch.distributed.is_initialized()
     if waiting or is_parallel:

@@ -18,10 +18,7 @@ Part = Callable[[Tensor], Tensor]
 
 PARTS: tuple[tuple[Part | None, ...], ...] = (
     (None,),
-    (
-        lambda tensor: rows_of(tensor)[0][0],
-        lambda tensor: rows_of(tensor)[1],
-    ),
+    (lambda tensor: rows_of(tensor)[0][0], lambda tensor: rows_of(tensor)[1]),
 )
 """Of a dense tensor itself, of a sparse one its rows: which, and their values."""
 

@@ -298,10 +298,7 @@ MEANINGS = (
         "no_grad",
         r"Inference tensors cannot|inference tensor",
         "{what} was computed under torch.inference_mode() and is used where gradients are needed{at}.",
-        (
-            "Compute it outside of inference mode, or under torch.no_grad().",
-            "clone() it outside of inference mode.",
-        ),
+        ("Compute it outside of inference mode, or under torch.no_grad().", "clone() it outside of inference mode."),
         about=_first(lambda tensor: tensor.is_inference()),
     ),
     Meaning(
@@ -321,10 +318,7 @@ MEANINGS = (
         "module_list",
         r"optimizer got an empty parameter list",
         "The optimizer is given no parameters{at}.",
-        (
-            "Give it model.parameters().",
-            "Parts of a model must be attributes, an nn.ModuleList or an nn.ModuleDict.",
-        ),
+        ("Give it model.parameters().", "Parts of a model must be attributes, an nn.ModuleList or an nn.ModuleDict."),
         (_hidden,),
     ),
     Meaning(

@@ -249,10 +249,7 @@ def _no_leaf(
             f"{code(name)} is no leaf any more: it was rebuilt from its old value{at}, so backward() leaves "
             f"{name}.grad None."
         )
-        ways = (
-            IN_PLACE.format(name=name),
-            f"Or make it a leaf again: {name} = (...).detach().requires_grad_().",
-        )
+        ways = (IN_PLACE.format(name=name), f"Or make it a leaf again: {name} = (...).detach().requires_grad_().")
         return Finding("rebuilt", sentence, (name,), line, True, (), ways)
     how = f"by {code(function)}" if function else "from another tensor"
     sentence = f"{code(name)} is no leaf: it was computed {how}{at}, so backward() leaves {name}.grad None."
