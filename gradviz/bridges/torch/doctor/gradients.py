@@ -63,8 +63,6 @@ def births(case: Case, is_bad: Callable[[Tensor], bool], *, every: bool) -> dict
 
     def arrive(one: Output, tensor: RecordedTensor | None, visit: Visit | None) -> list[Birth]:
         """Where the gradient of an output was born, if it is bad, once all has been sent to it."""
-        if one in by_output:
-            return by_output[one]
         terms = sent.get(one, []) if tensor is not None and is_bad(tensor.tensor) else []
         leaf = case.graph.leaves.get(one.node)
         is_hooked = leaf is not None and bool(hooks_of(leaf))  # what is changed is not what was sent

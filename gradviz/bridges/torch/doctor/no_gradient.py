@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 
 from torch.autograd.graph import Node
 
@@ -32,16 +32,10 @@ def _own_leaves(case: Case) -> dict[str, Tensor]:
     """Without a model: the leaves that the captured calls read, by the names of their variables."""
     leaves: dict[str, Tensor] = {}
     for step in case.steps:
-        for seen in step.reads:
+        for seen in () if step.function in ABOUT_GRADIENTS else step.reads:
             tensor = seen.ref()
-            if (
-                step.function not in ABOUT_GRADIENTS
-                and tensor is not None
-                and is_leaf_tensor(tensor)
-                and tensor.requires_grad
-                and case.name(tensor)
-            ):
-                leaves.setdefault(case.name(tensor), tensor)
+            if tensor is not None and tensor.requires_grad and is_leaf_tensor(tensor) and (name := case.name(tensor)):
+                leaves.setdefault(name, tensor)
     return leaves
 
 
@@ -61,29 +55,25 @@ def parameters_without(case: Case) -> Iterator[Finding]:
         return
     left = dict(enumerate(names))
     for cause, cut, numbers in _causes(seen):
-        if chosen := [number for number in numbers if number in left]:
-            yield _cut(case, cause, cut, [left.pop(number) for number in chosen])
-    for finding, numbers in _others(case, seen, left):
-        yield finding
-        for number in numbers:
-            left.pop(number, None)
+        yield _cut(case, cause, cut, [left.pop(number) for number in numbers])
+    yield from _others(case, seen, left)
     if left:
         yield from _unused(case, seen, left)
 
 
 def _causes(seen: Reach) -> Iterator[tuple[Cause, Cut, Sequence[int]]]:
     """Of each parameter the cut that is the cause, those of one call together."""
-    best: dict[int, tuple[int, int, Cause, Cut]] = {}
+    best: dict[int, tuple[int, Cause, Cut]] = {}
     for place, cut in enumerate(seen.cuts):
         cause = cause_of(cut)
         for number in cut.sources:
-            if number not in best or (cause.rank, place) < best[number][:2]:
-                best[number] = cause.rank, place, cause, cut
+            if number not in best or cause.rank < best[number][1].rank:
+                best[number] = place, cause, cut
     together: dict[object, list[int]] = {}
-    for number, (_, place, cause, cut) in best.items():
+    for number, (place, cause, cut) in best.items():
         together.setdefault((cause.kind, cut.step.call or place), []).append(number)
     for numbers in together.values():
-        _, _, cause, cut = max((best[number] for number in numbers), key=lambda row: row[1])
+        _, cause, cut = max((best[number] for number in numbers), key=itemgetter(0))
         yield cause, cut, sorted(numbers)
 
 
@@ -106,30 +96,25 @@ def _cut(case: Case, cause: Cause, cut: Cut, names: list[str]) -> Finding:
     return Finding(cause.kind, sentence, tuple(names), line, not reason, tuple(evidence), cause.ways_out)
 
 
-def _others(case: Case, seen: Reach, left: dict[int, str]) -> Iterator[tuple[Finding, Sequence[int]]]:
-    """Those that required no gradient when they were read, and those that left PyTorch."""
-    late = [number for number in seen.late if number in left]
-    if late:
-        line = case.line(seen.late[late[0]])
-        names = [left[number] for number in late]
+def _others(case: Case, seen: Reach, left: dict[int, str]) -> Iterator[Finding]:
+    """Those that required no gradient when they were read, and those that left PyTorch: they are left no more."""
+    if late := [number for number in seen.late if number in left]:
+        line, names = case.line(seen.late[late[0]]), [left.pop(number) for number in late]
         sentence = (
             f"{capitalized(grouped(names, case.parameters))} required no gradient yet when the forward pass read "
             f"{them(names)}{in_line(line)}, and so got none."
         )
         ways_out = ("Call requires_grad_(True) before the forward pass.",)
-        yield Finding("frozen", sentence, tuple(names), line, ways_out=ways_out), late
-    gone: set[int] = set()
+        yield Finding("frozen", sentence, tuple(names), line, ways_out=ways_out)
     for step, numbers in seen.exits:
-        chosen = [number for number in numbers if number in left and number not in (*late, *gone)]
-        if chosen and not any(number in one.sources for one in seen.cuts for number in chosen):
-            names, line = [left[number] for number in chosen], case.line(step)
+        if names := [left.pop(number) for number in numbers if number in left]:
+            line = case.line(step)
             sentence = (
                 f"{subject(names, case.parameters, 'get')} no gradient: what is computed from {them(names)} leaves "
                 f"PyTorch as plain numbers by {called_by(step)}{in_line(line)}, and nothing else leads to the loss."
             )
             harm = not purpose_of(case, step, names)
-            yield Finding("detached", sentence, tuple(names), line, harm, ways_out=(GO_ON,)), chosen
-            gone.update(chosen)
+            yield Finding("detached", sentence, tuple(names), line, harm, ways_out=(GO_ON,))
 
 
 def _unused(case: Case, seen: Reach, left: dict[int, str]) -> Iterator[Finding]:

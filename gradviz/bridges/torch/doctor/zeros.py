@@ -53,22 +53,19 @@ def zeros(case: Case) -> Iterator[Finding]:
         yield from likely or _unexplained(case, [name for _, name in zero_leaves])
         return
     born = births(case, is_zero, every=True)
-    by_node: dict[Node, list[str]] = {}
-    of: dict[Node, Birth] = {}
+    by_node: dict[Node, tuple[Birth, list[str]]] = {}
     flat = _behind(case, zero_leaves, lambda node: type_of(node) in FLAT)
     for node, name in zero_leaves:
         if flat is not None and name in flat.names:  # whatever comes after that
             born[Output(node, 0)] = [Birth(flat.node, None, "sent")]
         for birth in born.get(Output(node, 0), []):
             origin = birth.node if birth.how != "sent" else _dead_before(case, birth.node) or birth.node
-            of.setdefault(origin, birth)
-            by_node.setdefault(origin, []).append(name)
+            by_node.setdefault(origin, (birth, []))[1].append(name)
     in_findings: set[str] = set()
-    ranked = sorted(by_node.items(), key=lambda row: _rank(case, row[0]))
-    for node, names in ranked:
+    for node, (birth, names) in sorted(by_node.items(), key=lambda row: _rank(case, row[0])):
         if own := [name for name in names if name not in in_findings]:
             in_findings.update(own)
-            finding = _zero(case, of[node], node, own)
+            finding = _zero(case, birth, node, own)
             if finding.harm or not any(map(is_not_finite, case.graph_roots)):
                 yield finding
 
