@@ -173,9 +173,8 @@ class Flow(TorchFunctionMode):
             written = [one for one, old, new in zip(given, versions, now, strict=True) if old != new]
         if (not results and not written and name not in ALWAYS) or is_own(frame):
             return result
-        checkpoint = None if is_tracked else _cut_checkpoint(frame)
         is_by_function = not is_tracked and self._switched is None
-        is_cut = checkpoint is not None and is_by_function
+        is_cut = is_by_function and _is_in_cut_checkpoint(frame)
         if is_by_function and not is_cut and (is_viewed(name, args) or is_in_function(frame)):
             return result
         frame = users(frame)
@@ -191,7 +190,7 @@ class Flow(TorchFunctionMode):
         writes = tuple([look_anew(one, number) for one in dict.fromkeys(written)]) if written else ()
         makes = (*writes, *[_seen_result(one, number) for one in results])
         is_inference = not is_tracked and torch.is_inference_mode_enabled()
-        switched = None if is_tracked or is_cut else self._switched
+        switched = None if is_tracked else self._switched
         step: Step = _new(
             Step,
             (
@@ -231,7 +230,7 @@ class Flow(TorchFunctionMode):
         while frame is not None and not isinstance(frame.f_locals.get("self"), torch.optim.Optimizer):
             frame = frame.f_back
         if frame is not None:
-            self._about(frame.f_locals["self"], "zero_grad", call, all_of=True)
+            self._about(frame.f_locals["self"], "zero_grad", call)
 
     def begin_step(self, *_: Any) -> None:
         """An optimizer begins a step: what it does inside is its own affair."""
@@ -240,14 +239,14 @@ class Flow(TorchFunctionMode):
     def end_step(self, optimizer: torch.optim.Optimizer, call: Call | None) -> None:
         """An optimizer has made a step."""
         self._is_stepping = False
-        self._about(optimizer, "step", call, all_of=False)
+        self._about(optimizer, "step", call)
         forget()
 
-    def _about(self, optimizer: torch.optim.Optimizer, what: str, call: Call | None, *, all_of: bool) -> None:
-        """An optimizer has done something with its parameters, all of them or those with a gradient."""
+    def _about(self, optimizer: torch.optim.Optimizer, what: str, call: Call | None) -> None:
+        """An optimizer has put the gradients of its parameters to zero, or made a step with those that have one."""
         parameters = [one for group in optimizer.param_groups for one in group["params"]]
         number = next(_numbers)
-        chosen = [one for one in parameters if all_of or one.grad is not None]
+        chosen = parameters if what == "zero_grad" else [one for one in parameters if one.grad is not None]
         reads = tuple([look_up(one) or look_anew(one, number) for one in chosen])
         self.steps.append(Step(what, call, (), reads, (), (), (0, 0), False, False, number))
 
@@ -402,13 +401,13 @@ def is_viewed(name: str, args: Sequence[Any]) -> bool:
     return name == "view_as" and len(args) == 2 and args[0] is args[1]
 
 
-def _cut_checkpoint(frame: FrameType | None) -> FrameType | None:
-    """Where a reentrant checkpoint is applied to nothing that requires a gradient: no node is made of it."""
+def _is_in_cut_checkpoint(frame: FrameType | None) -> bool:
+    """Whether a reentrant checkpoint goes forward that was given nothing that requires a gradient: it gets no node."""
     found = None
     while frame is not None:
         found = frame if frame.f_code is _CHECKPOINT else found
         frame = frame.f_back
-    return None if found is None or any(one.requires_grad for one in _tensors(found.f_locals["args"])) else found
+    return found is not None and not any(one.requires_grad for one in _tensors(found.f_locals["args"]))
 
 
 _CHECKPOINT = CheckpointFunction.forward.__code__

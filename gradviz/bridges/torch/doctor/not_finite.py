@@ -292,10 +292,8 @@ def _forward(case: Case, names: tuple[str, ...]) -> Finding:
     if not case.is_over and (leaf := next(filter(is_not_finite, case.leaves), None)) is not None:
         sentence = f"The loss is {loss} because {case.called(leaf)} holds {_amount(leaf)} itself.{gets}"
         whose = tuple(dict.fromkeys(filter(None, [case.name(leaf), *names])))
-        ways_out: tuple[str, ...] = (
-            "If it is a parameter, an earlier step has spoiled it: diagnose the loss of that step.",
-        )
-        return Finding("nan", sentence, whose, ways_out=ways_out)
+        way_out = "If it is a parameter, an earlier step has spoiled it: diagnose the loss of that step."
+        return Finding("nan", sentence, whose, ways_out=(way_out,))
     birth = _bad_data(case) or _birth(case)
     if birth is None:
         sentence = f"The loss is {loss}; where that was born is not known any more.{gets}"
@@ -309,21 +307,21 @@ def _forward(case: Case, names: tuple[str, ...]) -> Finding:
         holds = f"holds {_amount(birth.data)}"
         sentence = f"The loss is {loss} because {called}, which {reader} reads{in_line(at)}, {holds}.{gets}"
         whose = tuple(dict.fromkeys(filter(None, [name, *names])))
-        ways_out = ("Look at the data: torch.isfinite(x).all().",)
-        return Finding("nan", sentence, whose, at, ways_out=ways_out, place=place)
+        way_out = "Look at the data: torch.isfinite(x).all()."
+        return Finding("nan", sentence, whose, at, ways_out=(way_out,), place=place)
     assert node is not None
     singularity, operator = singular(node), case.operator(node)
     likely = "" if birth.is_sure else "most likely "
     if birth.others:
         makers = dict.fromkeys(f"{case.operator(one)}{where(case.line(one))}" for one in (node, *birth.others))
         sentence = f"The loss is {loss}: most likely {' or '.join(list(makers)[:MOST_LIKELY])} makes NaN or Inf.{gets}"
-        ways_out = ("Call diagnose before backward(): then it is known which.",)
-        return Finding("nan", sentence, names, at, ways_out=ways_out)
+        way_out = "Call diagnose before backward(): then it is known which."
+        return Finding("nan", sentence, names, at, ways_out=(way_out,))
     if dtype_of(Output(node, 0)) == torch.float16 and type_of(node) not in UNDEFINED:
         why = "beyond 65504 there is only Inf"
         sentence = f"The loss is {loss}: {likely}{operator} overflows float16{in_line(at)}, {why}.{gets}"
-        ways_out = ("Use bfloat16, or float32 for this part.",)
-        return Finding("overflow", sentence, names, at, ways_out=ways_out, place=place)
+        way_out = "Use bfloat16, or float32 for this part."
+        return Finding("overflow", sentence, names, at, ways_out=(way_out,), place=place)
     why = f": {singularity.forward}" if singularity.forward else ""
     makes = _amount(birth.result) if birth.result is not None and birth.is_sure else "NaN or Inf"
     sentence = f"The loss is {loss}: {likely}{operator} makes {makes}{in_line(at)}{why}.{gets}"
