@@ -244,11 +244,15 @@ class Flow(TorchFunctionMode):
 
     def _about(self, optimizer: torch.optim.Optimizer, what: str, call: Call | None) -> None:
         """An optimizer has put the gradients of its parameters to zero, or made a step with those that have one."""
-        parameters = [one for group in optimizer.param_groups for one in group["params"]]
         number = next(_numbers)
-        chosen = parameters if what == "zero_grad" else [one for one in parameters if one.grad is not None]
+        chosen = [one for one in parameters_of(optimizer) if what == "zero_grad" or one.grad is not None]
         reads = tuple([look_up(one) or look_anew(one, number) for one in chosen])
         self.steps.append(Step(what, call, (), reads, (), (), (0, 0), False, False, number))
+
+
+def parameters_of(optimizer: torch.optim.Optimizer) -> list[Tensor]:
+    """What an optimizer changes."""
+    return [one for group in optimizer.param_groups for one in group["params"]]
 
 
 _numbers = iter(range(1 << 62))

@@ -457,7 +457,9 @@ def reached(roots: Iterable[Node], stops: Callable[[Node], bool] | None = None) 
     while stack:
         node = stack.pop()
         yield node
-        for before, _ in () if stops is not None and stops(node) else node.next_functions:
+        if stops is not None and stops(node):
+            continue
+        for before, _ in node.next_functions:
             if before is not None and before not in seen:
                 seen.add(before)
                 stack.append(before)

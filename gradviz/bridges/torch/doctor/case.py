@@ -32,7 +32,7 @@ from ..capture import (
     whole,
     with_hooks,
 )
-from ..flow import Seen, Step, look_up, sources_of, storage_of
+from ..flow import Seen, Step, look_up, parameters_of, sources_of, storage_of
 from ..frames import Call, named_tensors, variables_of
 from ..graph import Graph, Output, Tensor, described, function_of, is_freed, maker_of, number_of, type_of
 from ..instances import instances
@@ -402,11 +402,6 @@ class Case:
     def optimizers(self) -> list[torch.optim.Optimizer]:
         """Those that there are; to find them takes time."""
         return instances(torch.optim.Optimizer)
-
-
-def parameters_of(optimizer: torch.optim.Optimizer) -> list[Tensor]:
-    """What an optimizer changes."""
-    return [one for group in optimizer.param_groups for one in group["params"]]
 
 
 def where(line: CodeLine | None) -> str:

@@ -31,7 +31,8 @@ class Singular(NamedTuple):
 
     def ways_out(self, *, forward: bool = False) -> tuple[str, ...]:
         """The way out, where there is one."""
-        return tuple(filter(None, [(forward and self.instead) or self.way_out]))
+        way_out = self.instead if forward and self.instead else self.way_out
+        return (way_out,) if way_out else ()
 
 
 SAFE = "Give it a safe input where it is masked, too: {name}(torch.where(mask, x, 1))."

@@ -9,10 +9,10 @@ import torch
 
 from ....program.errors import count_of
 from ..capture import Module
-from ..flow import PASSES, Step
+from ..flow import PASSES, Step, parameters_of
 from ..graph import Tensor
 from ..instances import instances
-from .case import Case, each_of, in_line, parameters_of, subject, them
+from .case import Case, each_of, in_line, subject, them
 from .diagnosis import Finding
 from .reach import reads_gradient
 from .training import BACKWARD, changes, last_pass, leaves_of, zeroes
