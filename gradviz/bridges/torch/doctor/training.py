@@ -186,20 +186,14 @@ def no_leaves(case: Case) -> Iterator[Finding]:
         for seen in step.reads:
             tensor = seen.ref()
             retains_grad = tensor is not None and tensor.requires_grad and tensor.retains_grad
-            if (
-                seen.is_leaf
-                or retains_grad
-                or seen not in case.leads
-                or not (name := case.name_seen(seen))
-                or name in in_findings
-            ):
+            name = "" if seen.is_leaf or retains_grad or seen not in case.leads else case.name_seen(seen)
+            if not name or name in in_findings:
                 continue
             in_findings.add(name)
             maker = case.maker(seen)
-            maker_line = case.line(maker)
+            line = case.line(maker)
             by_gradient = maker is not None and reads_gradient(case.steps, maker)
-            function = "" if maker is None else maker.function
-            yield _no_leaf(name, function, maker_line or case.line(step), maker_line, by_gradient=by_gradient)
+            yield _no_leaf(name, maker, line or case.line(step), line, by_gradient=by_gradient)
     for reader in case.only_readers:
         if (finding := _rebuilt(case, reader)) is not None and finding.names[0] not in in_findings:
             in_findings.update(finding.names)
@@ -229,14 +223,14 @@ def _rebuilt(case: Case, reader: Node) -> Finding | None:
     if not name or (was and not (was == name and by_gradient)):
         return None
     line = case.line(maker) or case.line(reader)
-    return _no_leaf(name, "" if maker is None else maker.function, line, line, by_gradient=by_gradient)
+    return _no_leaf(name, maker, line, line, by_gradient=by_gradient)
 
 
 CHANGES = {"sub", "addcmul", "addcdiv"}
 
 
 def _no_leaf(
-    name: str, function: str, line: CodeLine | None, maker_line: CodeLine | None, *, by_gradient: bool
+    name: str, maker: Step | None, line: CodeLine | None, maker_line: CodeLine | None, *, by_gradient: bool
 ) -> Finding:
     """A variable that holds what was computed.
 
@@ -251,7 +245,7 @@ def _no_leaf(
         )
         ways = (IN_PLACE.format(name=name), f"Or make it a leaf again: {name} = (...).detach().requires_grad_().")
         return Finding("rebuilt", sentence, (name,), line, True, (), ways)
-    how = f"by {code(function)}" if function else "from another tensor"
+    how = f"by {code(maker.function)}" if maker is not None and maker.function else "from another tensor"
     sentence = f"{code(name)} is no leaf: it was computed {how}{at}, so backward() leaves {name}.grad None."
     ways = (
         f"Make it the leaf: {name} = (...).detach().requires_grad_(), after to(), cuda() and arithmetic.",
