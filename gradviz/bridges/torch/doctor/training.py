@@ -343,9 +343,8 @@ def not_scalar(case: Case) -> Iterator[Finding]:
     for root in [] if case.is_over else case.graph_roots:
         if root.numel() == 1 and not root.is_complex():
             continue
-        line = case.line(root.grad_fn) if root.grad_fn is not None else None
-        name = case.name(root)
-        called = f"{code(name)}" if name else "The loss"
+        line, name = case.line(root.grad_fn), case.name(root)
+        called = code(name) if name else "The loss"
         one, way_out = "a single number", "Sum it up or take the mean: loss.mean().backward()."
         is_what = f"has {root.numel()} elements ({' × '.join(map(str, root.shape))})"
         if root.numel() == 1:
