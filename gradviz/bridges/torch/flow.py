@@ -268,7 +268,10 @@ def look_up(tensor: Tensor) -> Seen | None:
 
 def look_anew(tensor: Tensor, step: int) -> Seen:
     """A tensor as it is now."""
-    one = ref(tensor)
+    return _look(tensor, ref(tensor), step)
+
+
+def _look(tensor: Tensor, one: ref[Tensor], step: int) -> Seen:
     requires_grad, is_leaf = tensor.requires_grad, is_leaf_tensor(tensor)
     is_nameless = is_leaf and requires_grad and type(tensor) is not torch.nn.Parameter
     seen = Seen(one, step, requires_grad, is_leaf, tensor.dtype, storage_of(tensor), is_nameless)
@@ -322,10 +325,11 @@ IGNORED = {"size", "dim", "stride", "numel", "__len__", "__hash__", "__repr__", 
 
 def _seen_result(tensor: Tensor, step: int) -> Seen:
     """A result: one that is given back unchanged was seen before."""
-    old = look_up(tensor)
+    one = ref(tensor)
+    old = _seen.get(id(one))
     if old is not None and old.requires_grad == tensor.requires_grad and old.is_leaf == is_leaf_tensor(tensor):
         return old
-    return look_anew(tensor, step)
+    return _look(tensor, one, step)
 
 
 def _arrived(tensor: Tensor, frame: FrameType | None, flow: Flow, call: Call | None) -> Seen:
