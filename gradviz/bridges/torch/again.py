@@ -17,7 +17,7 @@ from ...program.net_halves import Key
 from ...runtime.watched import Rest
 from .graph import Graph, Output, Tensor, dtype_of, fits, fitted, gradients_of, is_function, is_hooked, is_nested
 from .names import Names
-from .sandbox import Constant, called
+from .sandbox import Constant, called, not_again
 from .values import array_of
 from .watch import RecordedTensor
 
@@ -54,14 +54,14 @@ class Again:
         """As of `runtime.watched.Again`: the user's function with another value of a leaf."""
         leaf, forward = self.leaves.get(blob[0]), self._forward
         if forward is None:
-            raise _not_again(
+            raise not_again(
                 "PyTorch keeps what its backward needs, and not the program.",
                 "Give a function that computes the loss again: debug(loss, forward=compute).",
             )
         if leaf is None:
-            raise _not_again(f"{blob[0]} is computed on the way.", "Ask for a leaf, such as a parameter.")
+            raise not_again(f"{blob[0]} is computed on the way.", "Ask for a leaf, such as a parameter.")
         if leaf.layout is not torch.strided:
-            raise _not_again(
+            raise not_again(
                 f"{blob[0]} is sparse: differences move elements, too, that it does not hold.",
                 "Check a dense leaf that it is made of, such as its values.",
             )
@@ -91,13 +91,13 @@ class Again:
         """Refuse where differences would say nothing, or others would wait."""
         narrow = [dtype for dtype in self._dtypes if dtype in NARROW]
         if narrow:
-            raise _not_again(
+            raise not_again(
                 f"{count_of(len(narrow), 'operator')} computed in {str(narrow[0]).removeprefix('torch.')}: "
                 "differences of numbers with so few digits say nothing.",
                 "Check it in float32, without torch.autocast.",
             )
         if torch.distributed.is_available() and torch.distributed.is_initialized():
-            raise _not_again("Other ranks would wait for it.", "Check the model in one process, without them.")
+            raise not_again("Other ranks would wait for it.", "Check the model in one process, without them.")
 
     def _repeated(self, forward: Callable[[], Any]) -> tuple[Run, Sequence[Constant], str]:
         """How to run the function so that it gives what was recorded: in double precision, or why not."""
@@ -108,7 +108,7 @@ class Again:
             raise _failed(error) from error
         recorded = [root.tensor.detach() for root in self._roots]
         if len(results) != len(recorded) or not all(map(_same, results, recorded)):
-            raise _not_again(
+            raise not_again(
                 f"The function gives {_in_words(results)} now, and {_in_words(recorded)} was recorded.",
                 "Let it begin with torch.manual_seed(0) where it draws random numbers, and compute the loss by it.",
                 "Ask before weights move, and for a model that the forward pass itself does not change.",
@@ -129,15 +129,15 @@ class Again:
         node = self._graph.nodes[index]
         if is_function(node) or is_hooked(node):
             why = "is written in Python and" if is_function(node) else "has kept what a hook unpacks: it"
-            raise _not_again(f"{node.name()} of #{index} {why} may do more than compute, so it is not run again")
+            raise not_again(f"{node.name()} of #{index} {why} may do more than compute, so it is not run again")
         if is_nested(node) or any(one is not None and is_nested(one.node) for one in self._graph.inputs(node)):
-            raise _not_again(f"{node.name()} of #{index} goes through a nested tensor, so it is not run again.")
+            raise not_again(f"{node.name()} of #{index} goes through a nested tensor, so it is not run again.")
         gradients = gradients_of(node, {slot: torch.tensor(array) for slot, array in arriving.items()})
         with torch.no_grad():
             try:
                 sent = cast(Any, node)(*gradients)
             except RuntimeError as error:
-                raise _not_again(_refused(node, index, message_of(error)), "Ask before loss.backward().") from error
+                raise not_again(_refused(node, index, message_of(error)), "Ask before loss.backward().") from error
         sends = sent if isinstance(sent, tuple) else (sent,)
         pairs = zip(self._graph.inputs(node), sends, strict=True)
         # What needs no gradient is no input of the operator as it is recorded.
@@ -158,7 +158,7 @@ def _refused(node: Node, index: int, error: str) -> str:
 def _repeatable(run: Run, constants: Sequence[Constant], results: Sequence[Tensor]) -> Run:
     """A run that gives the same with constants for what is cut off; raises GradvizError where it does not."""
     if constants and not all(map(_same, run({}, constants)[0], results)):
-        raise _not_again("What detach(), no_grad() and the like cut off goes on in a way that cannot be held.")
+        raise not_again("What detach(), no_grad() and the like cut off goes on in a way that cannot be held.")
     return run
 
 
@@ -170,7 +170,7 @@ def _same(one: Tensor, other: Tensor) -> bool:
 def _failed(error: Exception) -> GradvizError:
     if isinstance(error, GradvizError):
         return error
-    return _not_again(f"The function raised {type(error).__name__}: {_first_line(error)}.")
+    return not_again(f"The function raised {type(error).__name__}: {_first_line(error)}.")
 
 
 def _first_line(error: Exception) -> str:
@@ -189,7 +189,3 @@ def _notes(constants: Sequence[Constant], why_narrow: str) -> list[str]:
         as_before = "it was" if count == 1 else "they were"
         notes.append(f"{results} stayed as {as_before}: no gradient flows there.")
     return notes
-
-
-def _not_again(message: str, *ways_out: str) -> GradvizError:
-    return GradvizError(message, kind="not_again", ways_out=ways_out)

@@ -10,7 +10,8 @@ import sys
 from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
+from operator import itemgetter
 from threading import get_ident
 from types import FrameType
 from typing import Any, Self
@@ -65,27 +66,25 @@ class capture:
         # The calls that have applied Functions in Python, by the numbers of these operators.
         self._applied: dict[int, Call] = {}
         self._watch = ExitStack()
-        self._handles: list[Any] = []
         self.flow = Flow(keeps=keep)
 
     def __enter__(self) -> Self:
         self.thread = get_ident()
-        self._handles = [
+        watches: tuple[AbstractContextManager[Any], ...] = (
             register_module_forward_pre_hook(self._enter),
             register_module_forward_hook(self._leave, always_call=True),
             register_optimizer_step_pre_hook(self.flow.begin_step),
             register_optimizer_step_post_hook(self._step),
-        ]
-        self._watch.enter_context(applied(self._apply))
-        self.flow.__enter__()  # type: ignore[no-untyped-call]
+            applied(self._apply),
+            self.flow,
+        )
+        for one in watches:
+            self._watch.enter_context(one)
         REMEMBERED.append(self)
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.flow.__exit__(*error)  # type: ignore[no-untyped-call]
         self._watch.close()
-        for handle in self._handles:
-            handle.remove()
         self._stack.clear()
         forget()
 
@@ -131,7 +130,7 @@ class capture:
 
     def modules_of(self, number: int) -> Modules:
         """The modules in which operator `number` was called, the innermost last."""
-        place = bisect_right(self._modules, number, key=_number)
+        place = bisect_right(self._modules, number, key=itemgetter(0))
         return those(self._modules[place - 1][1]) if place else ()
 
     def call_of(self, number: int) -> Call | None:
@@ -147,7 +146,7 @@ class capture:
     def left(self, number: int) -> int:
         """How many modules were left once operator `number` had been called, before anything else was."""
         depth = fewest = len(self.modules_of(number))
-        for place in range(bisect_right(self._modules, number, key=_number), len(self._modules)):
+        for place in range(bisect_right(self._modules, number, key=itemgetter(0)), len(self._modules)):
             at, modules = self._modules[place]
             if at != number + 1:
                 break
@@ -168,16 +167,15 @@ class capture:
 
     def parameters(self) -> Iterator[tuple[str, Tensor]]:
         """The parameters of its models by their paths."""
-        for model, prefix in prefixes(self.models).items():
-            yield from whole(model).named_parameters(prefix)
+        return named_parameters(self.models)
 
     @property
     def models(self) -> Mapping[Module, str]:
         """The modules that were given, or learnt as they were called, and are still there, but parts of others; what
         they are called."""
         models = {model: name for one, _, name in self.outermost if (model := one()) is not None}
-        parts = {part for model in models for part in whole(model).modules() if part is not whole(model)}
-        return {model: name for model, name in models.items() if model not in parts}
+        parts = ids_of_parts(models)
+        return {model: name for model, name in models.items() if id(model) not in parts}
 
 
 REMEMBERED: deque[capture] = deque(maxlen=16)
@@ -188,6 +186,11 @@ def whole(module: Module) -> Module:
     """A module itself, where another one that compiles it stands for it."""
     inner = getattr(module, "_orig_mod", module)
     return inner if isinstance(inner, Module) else module
+
+
+def ids_of_parts(modules: Iterable[Module]) -> set[int]:
+    """The identities of the parts of some modules, which may be among these."""
+    return {id(part) for module in map(whole, modules) for part in module.modules() if part is not module}
 
 
 def module_name(module: Module, frame: FrameType | None) -> str:
@@ -211,7 +214,7 @@ def holder_of(module: Module, frame: FrameType | None) -> tuple[str, Module]:
     scope = {**getattr(scope.get("self"), "__dict__", {}), **scope}
     held = {name: whole(one) for name, one in scope.items() if isinstance(one, Module) and name[:1] != "_"}
     around = {name: one for name, one in held.items() if any(part is whole(module) for part in one.modules())}
-    parts = {id(part) for one in around.values() for part in one.modules() if part is not one}
+    parts = ids_of_parts(around.values())
     outer = ((name, one) for name, one in around.items() if id(one) not in parts)
     return next(outer, (type(whole(module)).__name__, whole(module)))
 
@@ -238,6 +241,12 @@ def prefixes(models: Mapping[Module, str]) -> dict[Module, str]:
         begins[model] = "" if model in only else f"{name}_{taken[name]}" if taken[name] else name
         taken[name] += 1
     return begins
+
+
+def named_parameters(models: Mapping[Module, str]) -> Iterator[tuple[str, Tensor]]:
+    """The parameters of models by their paths, behind what a model is called where there are several."""
+    for model, prefix in prefixes(models).items():
+        yield from whole(model).named_parameters(prefix)
 
 
 def paths_of(models: Mapping[Module, str]) -> dict[Module, str]:
@@ -286,7 +295,3 @@ def tensors_on(graph: Graph, captured: Mapping[Node, capture]) -> list[Tensor]:
 def with_hooks(tensors: Iterable[Tensor]) -> list[Tensor]:
     """Those of some tensors that keep their gradient or have hooks."""
     return [one for one in tensors if one.retains_grad or hooks_of(one)]
-
-
-def _number(mark: tuple[int, Any]) -> int:
-    return mark[0]

@@ -158,7 +158,7 @@ class Pass:
                     of_node.append(RecordedSave(name, keep(tensor), of, id(tensor)))
         return saves
 
-    def run(self, notes: Notes | None = None, stand: Stand | None = None) -> Notes:
+    def run(self, notes: Notes, stand: Stand | None = None) -> Notes:
         """Let the engine go backward; the arguments are those of `run`."""
         tensors = [tensor for one in self._tensors if (tensor := one()) is not None]
         notes = run(

@@ -23,6 +23,7 @@ from torch.utils.checkpoint import CheckpointFunction
 
 from .frames import Call, call_in, is_inside, is_own, users, variable_of
 from .graph import Graph, Tensor, function_of, is_leaf, is_leaf_tensor, maker_of, next_number, number_of
+from .instances import derived
 from .values import keep_returned
 
 MOST_STEPS = 100_000
@@ -172,9 +173,8 @@ class Flow(TorchFunctionMode):
             written = [one for one, old, new in zip(given, versions, now, strict=True) if old != new]
         if (not results and not written and name not in ALWAYS) or is_own(frame):
             return result
-        checkpoint = None if is_tracked else _cut_checkpoint(frame)
         is_by_function = not is_tracked and self._switched is None
-        is_cut = checkpoint is not None and is_by_function
+        is_cut = is_by_function and _is_in_cut_checkpoint(frame)
         if is_by_function and not is_cut and (is_viewed(name, args) or is_in_function(frame)):
             return result
         frame = users(frame)
@@ -187,10 +187,10 @@ class Flow(TorchFunctionMode):
                 reads[place] = _arrived(given[place], frame, self, call)
             elif one.is_nameless:
                 one.is_named(variable_of(given[place], frame))
-        writes = tuple([look_anew(one, number) for one in _distinct(written)]) if written else ()
+        writes = tuple([look_anew(one, number) for one in dict.fromkeys(written)]) if written else ()
         makes = (*writes, *[_seen_result(one, number) for one in results])
         is_inference = not is_tracked and torch.is_inference_mode_enabled()
-        switched = None if is_tracked or is_cut else self._switched
+        switched = None if is_tracked else self._switched
         step: Step = _new(
             Step,
             (
@@ -230,7 +230,7 @@ class Flow(TorchFunctionMode):
         while frame is not None and not isinstance(frame.f_locals.get("self"), torch.optim.Optimizer):
             frame = frame.f_back
         if frame is not None:
-            self._about(frame.f_locals["self"], "zero_grad", call, all_of=True)
+            self._about(frame.f_locals["self"], "zero_grad", call)
 
     def begin_step(self, *_: Any) -> None:
         """An optimizer begins a step: what it does inside is its own affair."""
@@ -239,16 +239,20 @@ class Flow(TorchFunctionMode):
     def end_step(self, optimizer: torch.optim.Optimizer, call: Call | None) -> None:
         """An optimizer has made a step."""
         self._is_stepping = False
-        self._about(optimizer, "step", call, all_of=False)
+        self._about(optimizer, "step", call)
         forget()
 
-    def _about(self, optimizer: torch.optim.Optimizer, what: str, call: Call | None, *, all_of: bool) -> None:
-        """An optimizer has done something with its parameters, all of them or those with a gradient."""
-        parameters = [one for group in optimizer.param_groups for one in group["params"]]
+    def _about(self, optimizer: torch.optim.Optimizer, what: str, call: Call | None) -> None:
+        """An optimizer has put the gradients of its parameters to zero, or made a step with those that have one."""
         number = next(_numbers)
-        chosen = [one for one in parameters if all_of or one.grad is not None]
+        chosen = [one for one in parameters_of(optimizer) if what == "zero_grad" or one.grad is not None]
         reads = tuple([look_up(one) or look_anew(one, number) for one in chosen])
         self.steps.append(Step(what, call, (), reads, (), (), (0, 0), False, False, number))
+
+
+def parameters_of(optimizer: torch.optim.Optimizer) -> list[Tensor]:
+    """What an optimizer changes."""
+    return [one for group in optimizer.param_groups for one in group["params"]]
 
 
 _numbers = iter(range(1 << 62))
@@ -375,10 +379,6 @@ def _functions(
     return tuple(dict.fromkeys(filter(None, map(function_of, nodes))))
 
 
-def _distinct(tensors: Iterable[Tensor]) -> list[Tensor]:
-    return list({id(one): one for one in tensors}.values())
-
-
 def _in_block(frame: FrameType | None, switched: Call | None) -> Call | None:
     """The call in the code that has switched gradients off."""
     while frame is not None and switched is not None and frame.f_code is not switched.code:
@@ -409,13 +409,13 @@ def is_viewed(name: str, args: Sequence[Any]) -> bool:
     return name == "view_as" and len(args) == 2 and args[0] is args[1]
 
 
-def _cut_checkpoint(frame: FrameType | None) -> FrameType | None:
-    """Where a reentrant checkpoint is applied to nothing that requires a gradient: no node is made of it."""
+def _is_in_cut_checkpoint(frame: FrameType | None) -> bool:
+    """Whether a reentrant checkpoint goes forward that was given nothing that requires a gradient: it gets no node."""
     found = None
     while frame is not None:
         found = frame if frame.f_code is _CHECKPOINT else found
         frame = frame.f_back
-    return None if found is None or any(one.requires_grad for one in _tensors(found.f_locals["args"])) else found
+    return found is not None and not any(one.requires_grad for one in _tensors(found.f_locals["args"]))
 
 
 _CHECKPOINT = CheckpointFunction.forward.__code__
@@ -436,7 +436,5 @@ def is_of_forward(frame: FrameType, tensor: Tensor | None) -> bool:
 @lru_cache(10_000)
 def _is_of_function(code: CodeType | None) -> bool:
     """Whether a piece of code is the forward of a Function, inside of what may decorate that."""
-    classes = [torch.autograd.Function]
-    for one in classes:
-        classes += one.__subclasses__()
+    classes = derived(torch.autograd.Function)
     return code is not None and any(getattr(unwrap(one.forward), "__code__", None) is code for one in classes)

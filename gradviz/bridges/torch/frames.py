@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import os
 import sys
 import sysconfig
-from collections.abc import Iterable
-from functools import cache
-from inspect import CO_OPTIMIZED
+from collections.abc import Iterable, Iterator
+from functools import cache, partial
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -49,6 +49,14 @@ def items_of(value: Any) -> Iterable[tuple[Any, Any]]:
     return value.items() if isinstance(value, dict) else enumerate(value)
 
 
+def named_tensors(variables: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Tensor]]:
+    """The tensors that variables hold, in lists and dicts too."""
+    for name, value in variables:
+        if isinstance(value, Tensor):
+            yield name, value
+        yield from ((name + place_of(key), one) for key, one in items_of(value) if isinstance(one, Tensor))
+
+
 def place_of(key: Any) -> str:
     """How names write the place of an element of a list or dict: ``[0]``, ``[0.weight]``."""
     return f"[{key if isinstance(key, str | int) else type(key).__name__}]"
@@ -59,7 +67,7 @@ def variables_of(frame: FrameType) -> dict[str, Any]:
     own = frame.f_locals
     variables = dict(own)
     # Before Python 3.13 a function's frame keeps these values alive, unless somebody else has called locals().
-    if type(own) is dict and frame.f_code.co_flags & CO_OPTIMIZED and sys.getrefcount(own) <= _HOLDERS:
+    if type(own) is dict and frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.getrefcount(own) <= _HOLDERS:
         own.clear()
     return variables
 
@@ -102,3 +110,8 @@ def is_inside(file: str) -> bool:
     """Whether code is not the user's, by its file."""
     is_of_python = file.startswith((STDLIB, "<frozen")) and "-packages" not in file
     return is_of_python or file.startswith(INSIDE)
+
+
+def inner(hook: Any) -> Any:
+    """The function that a hook is made of."""
+    return inspect.unwrap(hook.func if isinstance(hook, partial) else hook)

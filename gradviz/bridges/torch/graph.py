@@ -21,12 +21,6 @@ from ...operators import lookup
 
 Tensor = torch.Tensor
 
-ACCUMULATE_GRAD = "AccumulateGrad"
-"""What the nodes of leaves are."""
-
-CHECKPOINT = "CheckpointFunctionBackward"
-"""The node of a reentrant checkpoint."""
-
 SAVED = "_raw_saved_"
 
 DISABLED = torch._C.DisableTorchFunction
@@ -126,8 +120,8 @@ class Graph:
 
     @cached_property
     def checkpoints(self) -> list[Node]:
-        """Those that run a backward pass of their own inside."""
-        return [node for node in self.functions if node.name() == CHECKPOINT]
+        """Those of reentrant checkpoints, which run a backward pass of their own inside."""
+        return [node for node in self.functions if node.name() == "CheckpointFunctionBackward"]
 
     @cached_property
     def outputs(self) -> dict[Node, int]:
@@ -141,7 +135,7 @@ class Graph:
 
 def is_leaf(node: Node) -> bool:
     """Whether a node stands for a leaf."""
-    return type(node).__name__ == ACCUMULATE_GRAD
+    return type(node).__name__ == "AccumulateGrad"
 
 
 def output_of(tensor: Tensor) -> Output:
@@ -190,25 +184,18 @@ def saved_by(node: Node, output_of: Callable[[Tensor], Output] = output_of) -> l
             value = None if _is_hooked(packed(node)) else unpacked(node)
         except (RuntimeError, AttributeError):  # by what was overwritten, or freed
             continue
-        if isinstance(value, Tensor):
-            saved.append(Saved(name, value, output_of(value) if value.requires_grad else None))
-            continue
-        for number, tensor in enumerate(value or ()):
+        is_one = isinstance(value, Tensor)
+        for number, tensor in enumerate([value] if is_one else value or ()):
             if tensor is not None:
                 of = output_of(tensor) if tensor.requires_grad else None
-                saved.append(Saved(f"{name}.{number}", tensor, of))
+                saved.append(Saved(name if is_one else f"{name}.{number}", tensor, of))
     return saved
 
 
 class Raw(NamedTuple):
-    """A tensor that an operator kept, whatever has become of it.
+    """A tensor that an operator kept, whatever has become of it; `is_overwritten`: PyTorch knows that it was written
+    into since."""
 
-    Attributes:
-        name: what the operator calls it.
-        is_overwritten: whether PyTorch knows that it was written into since.
-    """
-
-    name: str
     tensor: Tensor
     is_overwritten: bool
 
@@ -223,16 +210,13 @@ def raw_saved_by(node: Node) -> Iterator[Raw]:
         for one in packed:
             if one is not None and one.data is not None:
                 is_it = moved is not None and one.data._version == int(moved[1])
-                yield Raw(save.name, one.data, "inplace" in error and is_it)
+                yield Raw(one.data, "inplace" in error and is_it)
 
 
 def is_freed(node: Node) -> bool:
     """Whether a backward pass has freed what an operator had kept."""
     hooked = {save for save, packed in _packed(node) if _is_hooked(packed)}
-    return any(_FREED in _refusal(node, save) for save in _saves(type(node)) if save not in hooked)
-
-
-_FREED = "second time"
+    return any("second time" in _refusal(node, save) for save in _saves(type(node)) if save not in hooked)
 
 
 class Save(NamedTuple):
@@ -357,14 +341,16 @@ def is_nested(node: Node, *, strided: bool = False) -> bool:
     return any(map(of_kind, getattr(node, "_input_metadata", ())))
 
 
+def dim_of(node: Node) -> int | None:
+    """The dimension that an operator goes along, as it was given; None: it is not known."""
+    dim = getattr(node, "_saved_dim", None)
+    return dim if dim is None or dim < 1 << 63 else dim - (1 << 64)
+
+
 def number_of(node: Node) -> int:
     """Which operator of its thread it was: the engine takes those that came last first; -1: it is not known."""
-    number: int = getattr(node, "_sequence_nr", _unknown)()
+    number: int = getattr(node, "_sequence_nr", lambda: -1)()
     return number
-
-
-def _unknown() -> int:
-    return -1
 
 
 task: Callable[[], int] = getattr(torch._C, "_current_graph_task_id", lambda: 0)
@@ -392,6 +378,23 @@ def _type_of(name: str, is_own: bool) -> str:
 def function_of(node: Node) -> type[torch.autograd.Function] | None:
     """The Function in Python that a node belongs to; None: it belongs to none, or it is not known."""
     return getattr(node, "_forward_cls", None) if is_function(node) else None
+
+
+def unwrapped(tensor: Tensor) -> Tensor:
+    """What function transforms of torch.func, as vmap, have wrapped; the tensor itself where none has, or none says."""
+    is_wrapped = getattr(_FUNCTORCH, "is_functorch_wrapped_tensor", lambda one: False)
+    while is_wrapped(tensor):
+        tensor = cast(Any, _FUNCTORCH).get_unwrapped(tensor)
+    return tensor
+
+
+def transform_level() -> int | None:
+    """How deep the innermost function transform of torch.func is; None: there is none, or none says."""
+    level: int | None = getattr(_FUNCTORCH, "maybe_current_level", lambda: None)()
+    return level
+
+
+_FUNCTORCH = getattr(torch._C, "_functorch", None)
 
 
 def waits_for_grad(leaf: Tensor) -> bool:
@@ -447,13 +450,15 @@ if _CREATED is None:
     cast(Any, torch.autograd.function.BackwardCFunction).__init__ = _begin
 
 
-def reached(roots: Iterable[Node]) -> Iterator[Node]:
-    """Every node on the way from the roots, once."""
+def reached(roots: Iterable[Node], stops: Callable[[Node], bool] | None = None) -> Iterator[Node]:
+    """Every node on the way from the roots, once, but none that is only behind those that stop it."""
     stack = list(dict.fromkeys(roots))
     seen = set(stack)
     while stack:
         node = stack.pop()
         yield node
+        if stops is not None and stops(node):
+            continue
         for before, _ in node.next_functions:
             if before is not None and before not in seen:
                 seen.add(before)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
 from itertools import chain, compress, repeat, tee
 from typing import TypeVar
 
@@ -24,7 +23,7 @@ def instances(of: type[T]) -> list[T]:
     blocks: the youngest objects are made old before, so that no block finds itself among them and stays for ever, and
     the last block is filled with None.
     """
-    types = set(map(id, _derived(of)))
+    types = set(map(id, derived(of)))
     with uncollected(is_asked=True):
         gc.collect(0)
         objects = chain.from_iterable(map(gc.get_objects, OLD))
@@ -36,8 +35,9 @@ BLOCK = 64
 """Objects: more than one block of `tee` holds."""
 
 
-def _derived(of: type) -> Iterator[type]:
-    yield of
-    derived: list[type] = type.__subclasses__(of)
-    for one in derived:
-        yield from _derived(one)
+def derived(of: type[T]) -> list[type[T]]:
+    """A type and all that are derived from it."""
+    types = [of]
+    for one in types:
+        types += type.__subclasses__(one)
+    return types

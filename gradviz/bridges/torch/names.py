@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FrameType
 from typing import Any, NamedTuple
 from weakref import ref
@@ -11,11 +11,10 @@ from weakref import ref
 from torch.autograd.graph import Node
 
 from ...program.code_line import line_at
-from .capture import Module, capture, dotted, whole
-from .frames import items_of, place_of, variables_of
+from .capture import Module, capture, dotted, ids_of_parts, named_parameters, whole
+from .frames import inner, items_of, place_of, variables_of
 from .graph import Graph, Output, Tensor, hooks_of, maker_of, type_of
 from .origins import Origin
-from .raised import inner
 
 Names = dict[Output, str]
 
@@ -27,28 +26,16 @@ def named(graph: Graph, called: Called, origins: Mapping[Node, Origin]) -> Names
         called: what the user calls some of them.
         origins: where operators come from.
     """
-    names: Names = {}
-    distinct = Distinct()
-
-    def take(one: Output, name: str) -> None:
-        names[one] = distinct.take(name)
-
-    for node in graph.leaves:
-        leaf = Output(node, 0)
-        if leaf in called.outputs:
-            take(leaf, called.outputs[leaf])
+    distinct, leaves = Distinct(), [Output(node, 0) for node in graph.leaves]
+    names: Names = {leaf: distinct.take(called.outputs[leaf]) for leaf in leaves if leaf in called.outputs}
     for node in graph.nodes:
         count = graph.outputs[node]
         origin = origins.get(node, Origin())
         name = origin.name or dotted(origin.module, type_of(node))
         for slot in range(count):
             one = Output(node, slot)
-            take(one, called.outputs.get(one) or (f"{name}.{slot}" if count > 1 else name))
-    for node in graph.leaves:
-        leaf = Output(node, 0)
-        if leaf not in names:
-            take(leaf, "leaf")
-    return names
+            names[one] = distinct.take(called.outputs.get(one) or (f"{name}.{slot}" if count > 1 else name))
+    return names | {leaf: distinct.take("leaf") for leaf in leaves if leaf not in names}
 
 
 class Distinct:
@@ -111,14 +98,14 @@ def called_in(frame: FrameType | None, graph: Graph, captured: Iterable[capture]
     if frame is None:
         return Called(outputs)
     scope = {name: value for name, value in {**frame.f_globals, **variables_of(frame)}.items() if name[:1] != "_"}
-    models = modules_in(scope, graph) if len(outputs) < len(graph.ends) else {}
-    call(parameters_of(models))
+    models = _modules_in(scope, graph) if len(outputs) < len(graph.ends) else {}
+    call(named_parameters(models))
     tensors = {name: value for name, value in scope.items() if isinstance(value, Tensor)}
     call(tensors.items())
     items = ((name, key, one) for name, value in scope.items() for key, one in items_of(value))
     call((name + place_of(key), one) for name, key, one in items if isinstance(one, Tensor))
     data = {id(value): name for name, value in tensors.items() if not value.requires_grad}
-    return Called(outputs, data, list(map(ref, models.values())))
+    return Called(outputs, data, list(map(ref, models)))
 
 
 def hooks_on(tensors: Iterable[Tensor], graph: Graph) -> dict[Output, tuple[str, ...]]:
@@ -133,25 +120,14 @@ def _hook(hook: Callable[..., Any]) -> str:
     return name if code is None else f"{name} at {line_at(code, 0)}"
 
 
-def modules_in(scope: Mapping[str, Any], graph: Graph) -> dict[str, Module]:
+def _modules_in(scope: Mapping[str, Any], graph: Graph) -> dict[Module, str]:
     """The modules with leaves of the graph that variables hold, themselves or in an attribute of ``self``, and that are
-    no parts of others.
-    """
+    no parts of others; what they are called there."""
     values = {**getattr(scope.get("self"), "__dict__", {}), **scope}
     modules = {name: whole(value) for name, value in values.items() if isinstance(value, Module)}
-    inner = {id(part) for module in modules.values() for part in module.modules() if part is not module}
-    leaves = {id(leaf) for leaf in graph.leaves.values()}
-    outer = {
-        id(module): (name, module)
+    parts = ids_of_parts(modules.values())
+    return {
+        module: name
         for name, module in reversed(modules.items())
-        if id(module) not in inner and any(id(one) in leaves for one in module.parameters())
+        if id(module) not in parts and any(id(one) in graph.ends for one in module.parameters())
     }
-    return dict(outer.values())
-
-
-def parameters_of(modules: Mapping[str, Module]) -> Iterator[tuple[str, Tensor]]:
-    """The parameters of modules by their paths, which begin with the variable where there are several modules."""
-    for name, module in modules.items():
-        prefix = f"{name}." if len(modules) > 1 else ""
-        for own, parameter in module.named_parameters():
-            yield prefix + own, parameter

@@ -50,11 +50,8 @@ def seeded(seed: int, compute: Callable[[], T]) -> Iterator[T]:
         torch.manual_seed(seed)
         one = capture()
         try:
-            try:
-                with one:
-                    computed = compute()
-            finally:
-                hook.remove()
+            with hook, one:
+                computed = compute()
             yield computed
         finally:
             with suppress(ValueError):  # it made many captures of its own

@@ -1,4 +1,4 @@
-"""Lets the engine go backward from tensors under watch, and leaves everything else as it was.
+"""Lets the engine go backward from tensors under watch, leaves everything else as it was, and says which hook raised.
 
 A reentrant checkpoint, a node that computes its part again, runs a backward pass of its own inside, into ``grad``: what
 that pass writes is what the node sends to the leaves inside.
@@ -6,17 +6,21 @@ that pass writes is what the node sends to the leaves inside.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from itertools import pairwise
+from traceback import walk_tb
+from types import CodeType
 from typing import Any
 
 import torch
 from torch.autograd.graph import GradientEdge
 
 from ...program import GradientError
-from .graph import Graph, Tensor, hooks_of, waits_for_grad
-from .raised import raised_by
-from .watch import Notes, Stand, watched
+from ...program.errors import message_of
+from .frames import inner, is_inside
+from .graph import Graph, Output, Tensor, hooks_of, waits_for_grad
+from .watch import Hooked, Notes, Returned, Stand, Visit, Written, watched
 
 
 def run(
@@ -75,7 +79,7 @@ def run(
                     if one not in hooked:
                         notes.returns(one, gradient)
         except BaseException as error:
-            notes.hooked = raised_by(error, graph, tensors, notes)
+            notes.hooked = _raised_by(error, graph, tensors, notes)
             if not isinstance(error, Exception) or (not notes.has_begun and notes.hooked is None):
                 raise
             notes.error = error
@@ -100,11 +104,7 @@ def _put_back(tensors: Iterable[Tensor]) -> Iterator[None]:
 
 
 def _check(graph: Graph) -> None:
-    """Refuse to write into ``grad``, be it for a moment, where somebody waits for that.
-
-    Raises:
-        GradientError: ``reentrant_checkpoint``.
-    """
+    """Refuse to write into ``grad``, be it for a moment, where somebody waits for that."""
     waiting = any(map(waits_for_grad, graph.leaves.values()))
     is_parallel = torch.distributed.is_available() and torch.distributed.is_initialized()
     if waiting or is_parallel:
@@ -127,7 +127,7 @@ def _inner_passes(graph: Graph, notes: Notes, *, write: bool) -> Iterator[None]:
         grads.setdefault(leaf, leaf.grad)
         leaf.grad = None
 
-    def inner(tensors: Tensor | Sequence[Tensor], *args: Any, **kwargs: Any) -> None:
+    def inside(tensors: Tensor | Sequence[Tensor], *args: Any, **kwargs: Any) -> None:
         if (node := notes.running) is None:  # the pass itself, which a capture is asked about by this name
             return backward(tensors, *args, **kwargs)
         roots = [tensors] if isinstance(tensors, Tensor) else list(tensors)
@@ -151,10 +151,53 @@ def _inner_passes(graph: Graph, notes: Notes, *, write: bool) -> Iterator[None]:
         if not write:
             for leaf in graph.leaves.values():
                 set_aside(leaf)
-        torch.autograd.backward = inner  # type: ignore[assignment]
+        torch.autograd.backward = inside  # type: ignore[assignment]
         yield
     finally:
         torch.autograd.backward = backward
         if not write:
             for leaf, grad in grads.items():
                 leaf.grad = grad
+
+
+ENGINE = torch.autograd.graph._engine_run_backward.__code__
+"""What calls the engine: what it calls that is not PyTorch's own is a hook."""
+
+RETURNED = "expected Variable, but hook returned"
+"""How a message begins that is about a hook, and does not say which."""
+
+
+def _raised_by(error: BaseException, graph: Graph, tensors: Iterable[Tensor], notes: Notes) -> Hooked | None:
+    """The hook of a tensor that has raised; None: none has.
+
+    Args:
+        tensors: on the way, with hooks, beside the leaves.
+    """
+    ran = [frame.f_code for frame, _ in walk_tb(error.__traceback__)]
+    called = next((after for before, after in pairwise(ran) if before is ENGINE), None)
+    message = message_of(error)
+    candidates: dict[Output, list[Callable[..., Any]]] = {}
+    for tensor in (*tensors, *graph.leaves.values()):
+        for hook in hooks_of(tensor):
+            if (_code(hook) or hook) in ran or message.startswith((f"hook '{_name(hook)}' has changed", RETURNED)):
+                candidates.setdefault(graph.output_of(tensor), []).append(hook)
+    if not candidates and called is not None and not is_inside(called.co_filename):
+        return Hooked(hook=called)  # of a tensor that is not known, or of an operator
+    if not candidates:
+        return Hooked() if message.startswith(("hook '", RETURNED)) else None
+    gone = {one.node for one in notes.happened if isinstance(one, Visit)}
+    over = {one.output for one in notes.happened if isinstance(one, Returned | Written)}
+    waiting = {before for node in graph.unordered_nodes if node not in gone for before, _ in node.next_functions}
+    here = [one for one in candidates if one.node not in gone and one.node not in waiting and one not in over]
+    if len(here) != 1:
+        return Hooked()
+    hooks = candidates[here[0]]
+    return Hooked(here[0], _code(hooks[0]) if len(hooks) == 1 else None)
+
+
+def _code(hook: Any) -> CodeType | None:
+    return getattr(inner(hook), "__code__", None)
+
+
+def _name(hook: Any) -> str:
+    return getattr(hook, "__name__", type(hook).__name__)

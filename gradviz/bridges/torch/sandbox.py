@@ -27,8 +27,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from ...program import GradvizError
 from .flow import SWITCH, is_in_function, is_of_forward, is_viewed, name_of
-from .graph import Graph, Tensor, is_hooked, next_number, number_of
-from .transforms import transform_level, unwrapped
+from .graph import Graph, Tensor, is_hooked, next_number, number_of, transform_level, unwrapped
 
 WIDE = {
     **dict.fromkeys((torch.float16, torch.bfloat16, torch.float32), torch.float64),
@@ -147,10 +146,9 @@ class Sandbox(TorchFunctionMode):
         if value.grad_fn is not None:
             if number_of(value.grad_fn) >= self._begun:
                 return value
-            raise GradvizError(
+            raise not_again(
                 "The function reads what was computed before it was called.",
-                kind="not_again",
-                ways_out=["Let it compute all, from parameters and data to the loss."],
+                "Let it compute all, from parameters and data to the loss.",
             )
         self.read.add(id(value))
         if id(value) not in self._copies:
@@ -168,11 +166,10 @@ class Sandbox(TorchFunctionMode):
         In one transform it is the same each time, so that a gradient can be asked for of what was computed with.
         """
         if wrapped.is_leaf and wrapped.requires_grad and wrapped not in self._inside:
-            raise GradvizError(
+            raise not_again(
                 "The function gives what requires a gradient to a transform of torch.func, as vmap, which "
                 "takes it past its copy.",
-                kind="not_again",
-                ways_out=["Give the transform data, and read parameters inside of it."],
+                "Give the transform data, and read parameters inside of it.",
             )
         key = id(value), transform_level()
         if key not in self._wrapped:
@@ -209,7 +206,7 @@ class Sandbox(TorchFunctionMode):
     def _next_constant(self, function: Callable[..., Any]) -> Constant:
         """What the next call that cuts gradients off gave in the first run."""
         if not self._constants or (constant := self._constants.popleft()).function != function:
-            raise GradvizError("It takes another way where numbers are a little different.", kind="not_again")
+            raise not_again("It takes another way where numbers are a little different.")
         return constant
 
     def _padded(self, args: Any, kwargs: Any) -> Any:
@@ -217,11 +214,10 @@ class Sandbox(TorchFunctionMode):
         indices, weight = args
         result = self._result(functional.embedding(*args, **kwargs))
         if unwrapped(result) is not result:
-            raise GradvizError(
+            raise not_again(
                 "An embedding inside of a transform of torch.func, as vmap, sends no gradient to its padding, which "
                 "cannot be held still there.",
-                kind="not_again",
-                ways_out=["Check it without the transform."],
+                "Check it without the transform.",
             )
         is_padding = indices == kwargs["padding_idx"] % len(weight)
         if not is_padding.any():
@@ -264,38 +260,37 @@ def _tensors(value: Any) -> Iterator[Tensor]:
 
 
 def _check_backward(roots: Sequence[Tensor]) -> None:
-    """Refuse to go backward through what computes again then: it would read the user's tensors, and no copies.
-
-    Raises:
-        GradvizError: ``not_again``.
-    """
+    """Refuse to go backward through what computes again then: it would read the user's tensors, and no copies."""
     if any(map(is_hooked, Graph(roots).unordered_nodes)):
-        raise GradvizError(
+        raise not_again(
             "The function goes backward itself, through a checkpoint or what else keeps tensors by hooks: what is "
             "computed again there cannot be held against differences.",
-            kind="not_again",
-            ways_out=["Check it without the checkpoint: its gradients are the same."],
+            "Check it without the checkpoint: its gradients are the same.",
         )
 
 
 def _check_slope(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> None:
-    """Refuse a function whose gradient is, on purpose, not how much what it returns changes.
-
-    Raises:
-        GradvizError: ``not_again``.
-    """
+    """Refuse a function whose gradient is, on purpose, not how much what it returns changes."""
     if function in (torch._standard_gamma, torch._sample_dirichlet):
-        why = f"{function.__name__} draws by rejection, which jumps: its gradient is that of the distribution."
-        way_out = "Check what comes behind it, with what was drawn as a leaf."
-    elif function == functional.gumbel_softmax and kwargs["hard"]:
-        why = "gumbel_softmax(hard=True) jumps: its gradient is that of the softmax before it."
-        way_out = "Check it with hard=False."
-    elif function in (functional.embedding, functional.embedding_bag) and kwargs["scale_grad_by_freq"]:
-        why = "An embedding with scale_grad_by_freq divides gradients of rows by how often they were looked up."
-        way_out = "Check it without: all but that is the same."
-    else:
-        return
-    raise GradvizError(why, kind="not_again", ways_out=[way_out])
+        raise not_again(
+            f"{function.__name__} draws by rejection, which jumps: its gradient is that of the distribution.",
+            "Check what comes behind it, with what was drawn as a leaf.",
+        )
+    if function == functional.gumbel_softmax and kwargs["hard"]:
+        raise not_again(
+            "gumbel_softmax(hard=True) jumps: its gradient is that of the softmax before it.",
+            "Check it with hard=False.",
+        )
+    if function in (functional.embedding, functional.embedding_bag) and kwargs["scale_grad_by_freq"]:
+        raise not_again(
+            "An embedding with scale_grad_by_freq divides gradients of rows by how often they were looked up.",
+            "Check it without: all but that is the same.",
+        )
+
+
+def not_again(message: str, *ways_out: str) -> GradvizError:
+    """Why a part of a recorded pass is not run again."""
+    return GradvizError(message, kind="not_again", ways_out=ways_out)
 
 
 def _has_numbers(value: Any) -> bool:
@@ -322,17 +317,15 @@ def called(
     with _random_put_back(), _modules_put_back(), in_eager, torch.enable_grad(), sandbox:
         returned = function()
     if any(id(one) not in sandbox.read for one in given):
-        raise GradvizError(
+        raise not_again(
             "The function does not read it: what it makes anew at each call cannot be moved.",
-            kind="not_again",
-            ways_out=["Make it once, outside of the function."],
+            "Make it once, outside of the function.",
         )
     returned = [returned] if isinstance(returned, Tensor) else returned
     if not isinstance(returned, Sequence) or not all(isinstance(one, Tensor) for one in returned):
-        raise GradvizError(
+        raise not_again(
             f"The function returned {type(returned).__name__}, no tensor.",
-            kind="not_again",
-            ways_out=["Let it return what debug was given: the loss, or all losses."],
+            "Let it return what debug was given: the loss, or all losses.",
         )
     return [one.detach() for one in returned], sandbox.new_constants
 

@@ -135,14 +135,13 @@ class Arrivals:
     """What arrives of the gradient of an output.
 
     Attributes:
-        terms: what has come, and as tensors.
+        terms: what has come, and the tensors of that.
         to_come: how many times more the engine sends something, be it nothing.
         gradient: what the sum is called, once all are in.
         whole: the sum.
     """
 
-    terms: list[Contribution] = field(default_factory=list)
-    tensors: list[RecordedTensor] = field(default_factory=list)
+    terms: list[tuple[Contribution, RecordedTensor]] = field(default_factory=list)
     to_come: int = 0
     gradient: Gradient | None = None
     whole: RecordedTensor | None = None
@@ -161,6 +160,7 @@ class Backward:
     Attributes:
         events: what happened.
         operators: the gradient operators.
+        names: of the outputs of operators and of leaves.
         grads_before: the leaves that had a gradient before -> its blob version.
     """
 
@@ -174,6 +174,7 @@ class Backward:
     ) -> None:
         self.events: list[Event] = []
         self.operators: list[Operator] = []
+        self.names = forward.names
         self.grads_before: dict[str, str] = {}
         self._forward = forward
         self._graph = forward.graph
@@ -237,17 +238,18 @@ class Backward:
                 self._to_come[one.node] += 1
 
     def _seed(self, root: Output, seed: Seed) -> None:
-        y, position = self._forward.names[root], len(self.operators)
+        y, position = self.names[root], len(self.operators)
         name, queued = self._names.of_next(y), self._reach(root.node)
         if seed.is_given:
             self._write(name, seed.gradient)
             self.events.append(Seeded(y, 0, name, queued=queued))
-            self._arrive(root, Contribution(name, "given", None, None), seed.gradient)
+            term = Contribution(name, "given", None, None)
         else:
             op = Operator("ConstantFill", [y], [name], {"value": 1.0}, is_gradient=True)
             self.events.append(Seeded(y, 0, name, op, position, queued))
             self._ran(op, [(name, seed.gradient)])
-            self._arrive(root, Contribution(name, "seed", None, position), seed.gradient)
+            term = Contribution(name, "seed", None, position)
+        self._arrivals[root].terms.append((term, seed.gradient))
         self._complete(root, None)
 
     def _visit(self, node: Node) -> None:
@@ -269,7 +271,7 @@ class Backward:
         pairs = [(one, sent) for one, sent in every if one is not None]
         keep = self._values.keeper
         sends = [
-            None if sent is None else (self._next(self._forward.names[one], sent), _fitting(sent, one, keep))
+            None if sent is None else (self._next(self.names[one], sent), _fitting(sent, one, keep))
             for one, sent in pairs
         ]
         idle = [slot for slot, (one, _) in enumerate(pairs) if not (one.node in self._runs or one in self._asked)]
@@ -279,9 +281,9 @@ class Backward:
             queued = self._reach(one.node)
             if named is not None:
                 gradient, sent = named
-                blob, count = self._forward.names[one], len(self._arrivals[one].terms) + 1
+                blob, count = self.names[one], len(self._arrivals[one].terms) + 1
                 self.events.append(GeneratorAdded(index, blob, 0, gradient, "generated", position, count, queued))
-                self._arrive(one, Contribution(gradient, "generated", index, position), sent)
+                self._arrivals[one].terms.append((Contribution(gradient, "generated", index, position), sent))
             self._complete(one, index)
 
     def _apply(self, visit: Visit, index: int, sends: Sequence[NamedTensor | None], idle: Sequence[int]) -> None:
@@ -322,11 +324,6 @@ class Backward:
         insort(self._queue, joined, key=_priority)
         return joined
 
-    def _arrive(self, one: Output, term: Contribution, tensor: RecordedTensor) -> None:
-        arrivals = self._arrivals[one]
-        arrivals.terms.append(term)
-        arrivals.tensors.append(tensor)
-
     def _complete(self, one: Output, index: int | None) -> None:
         """Something was sent to an output, be it nothing; the sum is there when all is in."""
         arrivals = self._arrivals[one]
@@ -334,19 +331,20 @@ class Backward:
         if arrivals.to_come or not arrivals.terms:
             return
         if len(arrivals.terms) == 1:
-            arrivals.gradient, arrivals.whole = arrivals.terms[0].gradient, arrivals.tensors[0]
+            term, arrivals.whole = arrivals.terms[0]
+            arrivals.gradient = term.gradient
         else:
             self._accumulate(one, arrivals, index)
 
     def _accumulate(self, one: Output, arrivals: Arrivals, index: int | None) -> None:
         """All gradients of an output are in, and are added up."""
-        blob = self._forward.names[one]
-        arrivals.whole = total(arrivals.tensors, self._sums.get(one), self._values.keeper)
-        op, arrivals.gradient = self._sum(blob, [term.gradient for term in arrivals.terms])
-        first, count = len(self.operators), len(arrivals.terms)
-        reader = arrivals.terms[-1].index if index is None else index
+        blob = self.names[one]
+        terms = [term for term, _ in arrivals.terms]
+        arrivals.whole = total([tensor for _, tensor in arrivals.terms], self._sums.get(one), self._values.keeper)
+        op, arrivals.gradient = self._sum(blob, [term.gradient for term in terms])
+        reader, first = terms[-1].index if index is None else index, len(self.operators)
         self.events.append(
-            Accumulated(reader or 0, blob, 0, arrivals.terms.copy(), [], [op], first, arrivals.gradient, so_far=count)
+            Accumulated(reader or 0, blob, 0, terms, [], [op], first, arrivals.gradient, so_far=len(terms))
         )
         self._ran(op, [] if arrivals.whole is None else [(arrivals.gradient, arrivals.whole)])
 
@@ -355,7 +353,7 @@ class Backward:
         arrivals, given = self._arrivals.get(one), self._sums.get(one)
         if arrivals is None or arrivals.gradient is None or given is None or is_same(arrivals.whole, given):
             return
-        blob, before = self._forward.names[one], arrivals.gradient
+        blob, before = self.names[one], arrivals.gradient
         if given.like.is_sparse is isinstance(before, str):
             arrivals.gradient = self._next(blob, given)
         after = arrivals.gradient
@@ -374,7 +372,6 @@ class Backward:
         return Operator("Sum" if is_plain else "add", reads, list(parts_of(gradient)), is_gradient=True), gradient
 
     def _next(self, blob: str, gradient: RecordedTensor) -> Gradient:
-        """The name of the next gradient of a blob."""
         return self._names.of_next_slice(blob) if gradient.like.is_sparse else self._names.of_next(blob)
 
     def _gradient_of(self, one: Output) -> Gradient | None:
@@ -382,10 +379,9 @@ class Backward:
         return None if arrivals is None else arrivals.gradient
 
     def _write_grad(self, written: Written) -> None:
-        """The engine has written ``grad`` of a leaf."""
         one = written.output
         self._hook(one)
-        blob = self._forward.names[one]
+        blob = self.names[one]
         grad = self._names.always(f"{blob}.grad")
         before = after = None
         if written.before is not None:
@@ -408,7 +404,7 @@ class Backward:
 
     def is_to_come(self, word: str) -> bool:
         """Whether something may yet be called so: a node, or the gradient of a blob."""
-        if is_gradient_of(word, self._forward.names.values()):
+        if is_gradient_of(word, self.names.values()):
             return True
         return any(node.name() == word for node in self._runs)
 
@@ -419,24 +415,19 @@ class Backward:
             who = "A hook" if hooked is not None else "The engine" if at is None else at.name()
             if hooked is not None:
                 at = None if hooked.output is None else hooked.output.node
-                who += "" if hooked.output is None else f" of the gradient of {self._forward.names[hooked.output]}"
+                who += "" if hooked.output is None else f" of the gradient of {self.names[hooked.output]}"
             self.events.append(_failed(error, who, None if at is None else self._graph.index.get(at)))
             return
         for index in reversed(range(len(self._graph.nodes))):
             if self._graph.nodes[index] not in self._runs:
                 self.events.append(Skipped(index, "no gradient is asked for of anything that it read"))
-        gradients = {self._forward.names[one]: arrivals.gradient for one, arrivals in self._arrivals.items()}
+        gradients = {self.names[one]: arrivals.gradient for one, arrivals in self._arrivals.items()}
         self.events.append(Completed({blob: gradient for blob, gradient in gradients.items() if gradient is not None}))
-
-    @property
-    def names(self) -> Names:
-        """Of the outputs of operators and of leaves."""
-        return self._forward.names
 
     @cached_property
     def _net(self) -> tuple[NetDef, list[str]]:
         """The net, whose operators are all there, and its ys."""
-        ys = [self._forward.names[root] for root in self._graph.roots]
+        ys = [self.names[root] for root in self._graph.roots]
         return NetDef(f"{listed(ys[:2])}.backward()", self._forward.operators), ys
 
     def journal(self, summary: Callable[[Journal], str], again: Again) -> Journal:

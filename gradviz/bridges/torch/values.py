@@ -11,18 +11,14 @@ from torch.autograd.graph import Node
 
 from ...operators.registry import Array
 from ...program.net_halves import Key
-from .graph import DISABLED, Graph, Output, Tensor, maker_of, output_of, version_of
-from .transforms import unwrapped
+from .graph import DISABLED, Graph, Output, Tensor, maker_of, output_of, unwrapped, version_of
 from .watch import Keep, RecordedTensor, reference
 
 Part = Callable[[Tensor], Tensor]
 
 PARTS: tuple[tuple[Part | None, ...], ...] = (
     (None,),
-    (
-        lambda tensor: rows_of(tensor)[0][0],
-        lambda tensor: rows_of(tensor)[1],
-    ),
+    (lambda tensor: rows_of(tensor)[0][0], lambda tensor: rows_of(tensor)[1]),
 )
 """Of a dense tensor itself, of a sparse one its rows: which, and their values."""
 

@@ -197,11 +197,7 @@ class Notes:
             self._before = at
 
     def _look_up(self, node: Node, limits: Limits) -> None:
-        """A node has run: tell how far it is, or end if that is asked for.
-
-        Raises:
-            RunError: ``interrupted``.
-        """
+        """A node has run: tell how far it is, or end if that is asked for."""
         if limits.interrupts.is_asked:
             raise interrupted(f"after {node.name()} had run")
         limits.pace.reached(None, self.visited, self._of)
@@ -243,12 +239,7 @@ class Notes:
 
 @contextmanager
 def watched(
-    graph: Graph,
-    notes: Notes,
-    asked: Mapping[Output, Tensor],
-    *,
-    write: bool,
-    stand: Stand | None = None,
+    graph: Graph, notes: Notes, asked: Mapping[Output, Tensor], *, write: bool, stand: Stand | None = None
 ) -> Iterator[None]:
     """While it lasts, what the engine does with a graph is noted.
 

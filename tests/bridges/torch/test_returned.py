@@ -12,7 +12,7 @@ from torch.nn.modules.module import register_module_forward_hook
 import gradviz
 from gradviz.bridges.torch.capture import REMEMBERED
 from gradviz.bridges.torch.engine import record
-from gradviz.bridges.torch.transforms import unwrapped
+from gradviz.bridges.torch.graph import unwrapped
 from gradviz.bridges.torch.values import RETURNED
 from tests.bridges.torch.models import MODELS
 

@@ -10,13 +10,13 @@ from weakref import ref
 
 from ....debugger import Cursor
 from ....program import GradvizError
-from ....program.errors import count_of, message_of
+from ....program.errors import count_of
 from ..capture import Module
 from ..frames import users
 from ..graph import DISABLED, Tensor, raw_saved_by, refusal_of
 from .case import Case
 from .diagnosis import Diagnosis, Finding
-from .errors import findings_of, first_sentence
+from .errors import findings_of, first_sentence, said_by
 from .no_gradient import frozen, parameters_without
 from .no_loss import no_tensor
 from .rules import RULES
@@ -83,8 +83,7 @@ def explain(error: BaseException | None = None) -> Diagnosis:
     if findings is None and isinstance(error, GradvizError):
         return Diagnosis.of((), f"This error is gradviz's own. {error}")
     if findings is None:
-        message = f"{type(error).__name__}: {message_of(error)}".strip().rstrip(".:")
-        return Diagnosis.of((), f"This error is not about gradients. {message}.")
+        return Diagnosis.of((), f"This error is not about gradients. {said_by(error)}.")
     return Diagnosis.of(findings, "")
 
 

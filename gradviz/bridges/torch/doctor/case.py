@@ -24,15 +24,16 @@ from ..capture import (
     capture,
     captures,
     dotted,
+    ids_of_parts,
     module_name,
+    named_parameters,
     paths_of,
-    prefixes,
     tensors_on,
     whole,
     with_hooks,
 )
-from ..flow import Seen, Step, look_up, sources_of, storage_of
-from ..frames import Call, items_of, place_of, variables_of
+from ..flow import Seen, Step, look_up, parameters_of, sources_of, storage_of
+from ..frames import Call, named_tensors, variables_of
 from ..graph import Graph, Output, Tensor, described, function_of, is_freed, maker_of, number_of, type_of
 from ..instances import instances
 from ..origins import Origin, origins
@@ -66,13 +67,11 @@ class Case:
 
     Attributes:
         graph: what autograd has kept; empty where the loss requires no gradient.
-        error: what the engine has raised on its way backward.
     """
 
     def __init__(self, roots: Sequence[Tensor], models: Sequence[Module], frames: Sequence[FrameType]) -> None:
         self.roots = roots
         self.frames = frames
-        self.error: Exception | None = None
         self.graph = Graph(self.graph_roots)
         self._nobodys = {node for node, count in _counts(self.graph) if count <= _FEWEST}
         self._given = [whole(one) for one in models]
@@ -82,14 +81,13 @@ class Case:
         """The outermost modules that captures and variables know, of which something is in the graph or was called."""
         around = [model for one in self.captures for model in one.models]
         models = list({id(one): one for one in map(whole, around or self.near)}.values())
-        inner = {id(part) for model in models for part in model.modules() if part is not model}
-        leaves = {id(one) for one in self.leaves}
+        parts = ids_of_parts(models)
         called = {id(module) for step in self.steps for module in step.modules}
         return [
             one
             for one in models
-            if id(one) not in inner
-            and (id(one) in called or not self.has_graph or any(id(leaf) in leaves for leaf in one.parameters()))
+            if id(one) not in parts
+            and (id(one) in called or not self.has_graph or any(map(self.is_leaf, one.parameters())))
             and next(one.parameters(), None) is not None
         ]
 
@@ -166,6 +164,11 @@ class Case:
         """What the capture has seen that saw most: between two of them there may be a zero_grad()."""
         return max((one.flow.steps for one in self.captures), key=len, default=())
 
+    @property
+    def last_step(self) -> Step | None:
+        """The last step of an optimizer among these."""
+        return next((one for one in reversed(self.longest) if one.function == "step"), None)
+
     @cached_property
     def leads(self) -> set[Seen]:
         """What the loss was computed from, as captures have seen it."""
@@ -173,10 +176,14 @@ class Case:
         start = self.seen_roots or [seen for root in self.roots for seen in sources_of(root, flows)]
         return slice_of(self.steps, start or ([] if self.has_graph else ends(self.steps)))
 
-    @cached_property
+    @property
     def leaves(self) -> list[Tensor]:
         """The leaves that the loss was computed from, as far as gradients go."""
         return list(self.graph.leaves.values())
+
+    def is_leaf(self, tensor: Tensor) -> bool:
+        """Whether a tensor is one of them."""
+        return id(tensor) in self.graph.ends
 
     @cached_property
     def nobodys(self) -> list[Tensor]:
@@ -194,11 +201,6 @@ class Case:
     def readers(self, node: Node) -> list[Node]:
         """The operators that read what another one returned."""
         return [one for one in self.graph.nodes if any(before is node for before, _ in one.next_functions)]
-
-    @property
-    def has_checkpoints(self) -> bool:
-        """Whether there are reentrant checkpoints: what is inside of them is not in the graph."""
-        return bool(self.graph.checkpoints)
 
     @cached_property
     def freed(self) -> list[Node]:
@@ -219,11 +221,9 @@ class Case:
         seeds = [torch.ones_like(root) for root in roots]
         try:
             tensors = with_hooks(tensors_on(self.graph, self._captured))
-            notes = run(self.graph, roots, seeds, None, tensors=tensors, create_graph=False, write=False)
+            return run(self.graph, roots, seeds, None, tensors=tensors, create_graph=False, write=False)
         except (GradvizError, RuntimeError):
             return None
-        self.error = notes.error
-        return notes
 
     @cached_property
     def visits(self) -> list[Visit]:
@@ -243,8 +243,17 @@ class Case:
     @cached_property
     def parameters(self) -> dict[str, Tensor]:
         """The parameters of the models by their paths, behind what a model is called where there are several."""
-        begins = prefixes(self.models)
-        return dict(chain.from_iterable(model.named_parameters(prefix) for model, prefix in begins.items()))
+        return dict(named_parameters(self.models))
+
+    @property
+    def trainable(self) -> dict[str, Tensor]:
+        """Those of them that require a gradient."""
+        return {name: one for name, one in self.parameters.items() if one.requires_grad}
+
+    @property
+    def trained(self) -> dict[str, Tensor]:
+        """Those of them that the pass brings gradients."""
+        return {name: one for name, one in self.parameters.items() if self.is_leaf(one)}
 
     @cached_property
     def modules(self) -> dict[Module, str]:
@@ -298,10 +307,7 @@ class Case:
 
     def tensors_of_variables(self) -> Iterator[tuple[str, Tensor]]:
         """The tensors that variables hold, in lists and dicts too."""
-        for name, value in self.variables:
-            if isinstance(value, Tensor):
-                yield name, value
-            yield from ((name + place_of(key), one) for key, one in items_of(value) if isinstance(one, Tensor))
+        return named_tensors(self.variables)
 
     def maker(self, seen: Seen | None) -> Step | None:
         """The call that returned a tensor."""
@@ -396,11 +402,6 @@ class Case:
     def optimizers(self) -> list[torch.optim.Optimizer]:
         """Those that there are; to find them takes time."""
         return instances(torch.optim.Optimizer)
-
-
-def parameters_of(optimizer: torch.optim.Optimizer) -> list[Tensor]:
-    """What an optimizer changes."""
-    return [one for group in optimizer.param_groups for one in group["params"]]
 
 
 def where(line: CodeLine | None) -> str:

@@ -39,6 +39,7 @@ def _is_drawn(step: Step) -> bool:
     return not step.is_tracked and step.switched is not None and ".sample(" in line_at(*step.switched).text
 
 
+IN_PLACE = "Change it in place: with torch.no_grad(): {name} -= lr * {name}.grad."
 GO_ON = "Go on with the tensor itself: numbers and arrays have no history."
 OUTSIDE = "Compute it outside of that block."
 SWITCHED = "Compute it where they are on: outside of torch.no_grad(), and not after torch.set_grad_enabled(False)."

@@ -12,6 +12,7 @@ from ....program.code_line import CodeLine
 from ....program.errors import code, count_of, listed, message_of
 from ..graph import Tensor, is_leaf_tensor
 from .case import Case, capitalized, in_line, where
+from .causes import IN_PLACE
 from .damage import freed, overwritten
 from .diagnosis import Finding
 from .no_gradient import parameters_without
@@ -67,9 +68,7 @@ class Meaning(NamedTuple):
 def findings_of(error: BaseException) -> list[Finding] | None:
     """What an error tells; None: it is not about gradients."""
     scene = scene_of(error)
-    meaning = next(
-        (one for one in MEANINGS if re.search(one.words, f"{type(error).__name__}: {message_of(error)}")), None
-    )
+    meaning = next((one for one in MEANINGS if re.search(one.words, said_by(error))), None)
     if meaning is None or (meaning.kind == "dtype" and not scene.roots):
         return _about_none(scene, error) or _in_a_pass(scene, error)
     case = Case(scene.roots, (), [frame for frame, _ in scene.frames])
@@ -85,6 +84,11 @@ def _placed(one: Finding, scene: Scene) -> Finding:
         raised = f"The error is raised in {scene.line}: {scene.line.text}"
         return msgspec.structs.replace(one, evidence=(raised, *one.evidence))
     return msgspec.structs.replace(one, line=scene.line)
+
+
+def said_by(error: BaseException) -> str:
+    """The type of an error and what it says, without a full stop."""
+    return f"{type(error).__name__}: {message_of(error)}".strip().rstrip(".:")
 
 
 def first_sentence(message: str) -> str:
@@ -103,8 +107,8 @@ def _first(fits: Callable[[Tensor], bool]) -> Callable[[Scene, Case], About]:
 
 
 def _leaf(scene: Scene, case: Case) -> About:
-    wanted = scene.tensors(lambda one: one.requires_grad)
-    names = scene.tensors(lambda one: one.requires_grad and is_leaf_tensor(one)) or wanted
+    leaves = scene.tensors(lambda one: one.requires_grad and is_leaf_tensor(one))
+    names = leaves or scene.tensors(lambda one: one.requires_grad)
     what = "a leaf that requires a gradient"
     return About(f"{code(names[0])} is {what} and", names[:1]) if names else About(what)
 
@@ -116,8 +120,7 @@ def _integers(scene: Scene, case: Case) -> About:
 
 
 def _unused_inputs(scene: Scene, case: Case) -> About:
-    reached = {id(one) for one in case.leaves}
-    names = [name for one in scene.inputs if id(one) not in reached and (name := case.name(one))]
+    names = [name for one in scene.inputs if not case.is_leaf(one) and (name := case.name(one))]
     whom = listed(list(map(code, names))) if names else "One of the tensors that gradients are asked of"
     return About(f"{whom} {'were' if len(names) > 1 else 'was'}", names)
 
@@ -295,10 +298,7 @@ MEANINGS = (
         "no_grad",
         r"Inference tensors cannot|inference tensor",
         "{what} was computed under torch.inference_mode() and is used where gradients are needed{at}.",
-        (
-            "Compute it outside of inference mode, or under torch.no_grad().",
-            "clone() it outside of inference mode.",
-        ),
+        ("Compute it outside of inference mode, or under torch.no_grad().", "clone() it outside of inference mode."),
         about=_first(lambda tensor: tensor.is_inference()),
     ),
     Meaning(
@@ -318,10 +318,7 @@ MEANINGS = (
         "module_list",
         r"optimizer got an empty parameter list",
         "The optimizer is given no parameters{at}.",
-        (
-            "Give it model.parameters().",
-            "Parts of a model must be attributes, an nn.ModuleList or an nn.ModuleDict.",
-        ),
+        ("Give it model.parameters().", "Parts of a model must be attributes, an nn.ModuleList or an nn.ModuleDict."),
         (_hidden,),
     ),
     Meaning(
@@ -364,15 +361,12 @@ def _about_none(scene: Scene, error: BaseException) -> list[Finding] | None:
     if "NoneType" not in message_of(error) or not scene.frames or ".grad" not in scene.frames[0][1].text:
         return None
     frame, line = scene.frames[0]
-    names = [
-        match[1]
-        for match in re.finditer(r"([A-Za-z_]\w*(?:\.\w+)*?)\.grad\b", line.text)
-        if isinstance(tensor := value_in(frame, match[1].split(".")), Tensor) and _grad_is_none(tensor)
-    ]
-    if not names:
+    for name in re.findall(r"([A-Za-z_]\w*(?:\.\w+)*?)\.grad\b", line.text):
+        tensor = value_in(frame, name.split("."))
+        if isinstance(tensor, Tensor) and (not (is_leaf_tensor(tensor) or tensor.retains_grad) or tensor.grad is None):
+            break
+    else:
         return None
-    name = names[0]
-    tensor = value_in(frame, name.split("."))
     if not tensor.requires_grad:
         why, kind = "it requires no gradient", "frozen"
         ways: tuple[str, ...] = (
@@ -388,7 +382,7 @@ def _about_none(scene: Scene, error: BaseException) -> list[Finding] | None:
         why, kind = "it is no leaf: it was computed from other tensors", "non_leaf"
         ways = (
             f"To look at its gradient: {name}.retain_grad() before backward().",
-            f"Change it in place: with torch.no_grad(): {name} -= lr * {name}.grad.",
+            IN_PLACE.format(name=name),
             f"Or make it a leaf: {name} = {name}.detach().requires_grad_().",
         )
     sentence = f"{name}.grad is None{in_line(line)}: {why}."
@@ -403,9 +397,4 @@ def _in_a_pass(scene: Scene, error: BaseException) -> list[Finding] | None:
     frame, line = scene.frames[0]
     name = frame.f_code.co_qualname.rpartition("<locals>.")[2]
     whose = f"what it calls{where(line)}" if "<" in name else f"{code(name)}{where(line)}, which it calls"
-    said = f"{type(error).__name__}: {message_of(error)}".strip().rstrip(".:")
-    return [Finding("fails", f"backward() fails in {whose}: {said}.", (), line)]
-
-
-def _grad_is_none(tensor: Tensor) -> bool:
-    return not (is_leaf_tensor(tensor) or tensor.retains_grad) or tensor.grad is None
+    return [Finding("fails", f"backward() fails in {whose}: {said_by(error)}.", (), line)]

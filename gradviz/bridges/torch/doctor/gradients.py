@@ -10,7 +10,7 @@ import torch
 from torch.autograd.graph import Node
 
 from ..graph import Output, Tensor, hooks_of, output_of
-from ..watch import RecordedTensor, Visit
+from ..watch import RecordedTensor, Visit, reference
 from .case import Case
 
 
@@ -38,28 +38,40 @@ def leaf_gradients(case: Case) -> Mapping[Node, Tensor]:
     return {one.node: gradient.tensor for one, gradient in notes.returned.items() if gradient is not None}
 
 
+def sent_to(case: Case) -> dict[Output, list[tuple[Node | None, RecordedTensor]]]:
+    """What was sent to each output, and by the backward of which operator; ones to the roots, by none."""
+    sent: dict[Output, list[tuple[Node | None, RecordedTensor]]] = {}
+    for root in case.graph_roots:
+        sent.setdefault(output_of(root), []).append((None, reference(torch.ones_like(root))))
+    for visit in case.visits:
+        for (before, slot), one in zip(visit.node.next_functions, visit.sent, strict=False):
+            if before is not None and one is not None:
+                sent.setdefault(Output(before, slot), []).append((visit.node, one))
+    return sent
+
+
 def births(case: Case, is_bad: Callable[[Tensor], bool], *, every: bool) -> dict[Output, list[Birth]]:
     """Of each output whose gradient is bad, where that was born, the first first.
 
     Args:
         every: whether a gradient is bad only if all that was sent to it is, as with zeros; else if anything is.
     """
-    sent: dict[Output, list[tuple[bool, list[Birth], Tensor]]] = {}
-    for root in case.graph_roots:
-        sent.setdefault(output_of(root), []).append((False, [], torch.ones_like(root)))
+    sent = sent_to(case)
     by_output: dict[Output, list[Birth]] = {}
+    # Where what is bad of what an operator sent was born.
+    by_sender: dict[Node | None, list[Birth]] = {None: []}
 
     def arrive(one: Output, tensor: RecordedTensor | None, visit: Visit | None) -> list[Birth]:
         """Where the gradient of an output was born, if it is bad, once all has been sent to it."""
-        if one in by_output:
-            return by_output[one]
-        terms = sent.get(one, [])
-        is_it = tensor is not None and is_bad(tensor.tensor)
-        from_terms = [birth for bad, own, _ in terms if bad for birth in own]
-        if is_it and not from_terms and terms:
-            is_sum = len(terms) > 1 and _adds_up(is_bad, [term for _, _, term in terms])
-            from_terms = [Birth(one.node, visit, "sum" if is_sum else "hook")]
-        by_output[one] = list({(birth.node, birth.how): birth for birth in from_terms}.values()) if is_it else []
+        terms = sent.get(one, []) if tensor is not None and is_bad(tensor.tensor) else []
+        leaf = case.graph.leaves.get(one.node)
+        is_hooked = leaf is not None and bool(hooks_of(leaf))  # what is changed is not what was sent
+        bad = [sender for sender, term in terms if not (is_hooked and term.is_changed) and is_bad(term.tensor)]
+        born = [birth for sender in bad for birth in by_sender[sender]]
+        if terms and not born:
+            is_sum = len(terms) > 1 and _adds_up(is_bad, [term.tensor for _, term in terms])
+            born = [Birth(one.node, visit, "sum" if is_sum else "hook")]
+        by_output[one] = list({(birth.node, birth.how): birth for birth in born}.values())
         return by_output[one]
 
     for visit in case.visits:
@@ -67,13 +79,7 @@ def births(case: Case, is_bad: Callable[[Tensor], bool], *, every: bool) -> dict
         given = [is_bad(one.tensor) for one in visit.arrived if one is not None]
         is_given_bad = bool(given) and (all(given) if every else any(given))
         own = [birth for each in around for birth in each] if is_given_bad else [Birth(visit.node, visit, "sent")]
-        for (before, slot), one in zip(visit.node.next_functions, visit.sent, strict=False):
-            if before is None or one is None:
-                continue
-            leaf = case.graph.leaves.get(before)
-            is_hooked = leaf is not None and one.is_changed and bool(hooks_of(leaf))  # it is not what was sent
-            is_it = not is_hooked and is_bad(one.tensor)
-            sent.setdefault(Output(before, slot), []).append((is_it, own if is_it else [], one.tensor))
+        by_sender[visit.node] = own
     for output, gradient in case.notes.returned.items() if case.notes is not None else ():
         arrive(output, gradient, None)
     return by_output

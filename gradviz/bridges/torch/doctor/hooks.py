@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from math import isfinite
 from typing import Any
@@ -12,11 +12,12 @@ from torch.autograd.graph import Node
 
 from ....program.code_line import CodeLine
 from ....program.errors import code
-from ..graph import Output, Tensor, hooks_of, maker_of, output_of
+from ..graph import Output, Tensor, hooks_of, maker_of
 from ..values import is_equal
+from ..watch import RecordedTensor
 from .case import Case, line_of, where
 from .diagnosis import Finding
-from .gradients import leaf_gradients
+from .gradients import leaf_gradients, sent_to
 
 
 def hooks(case: Case) -> Iterator[Finding]:
@@ -25,19 +26,13 @@ def hooks(case: Case) -> Iterator[Finding]:
         yield from _hooked(case)
         return
     arrived = {Output(node, 0): one for node, one in leaf_gradients(case).items()}
-    sent: dict[Output, list[Tensor | None]] = {}
-    for root in case.graph_roots:
-        sent.setdefault(output_of(root), []).append(torch.ones_like(root))
     for visit in case.visits:
-        if visit.node in case.graph.index:
-            for slot, one in enumerate(visit.arrived):
-                if one is not None and not one.is_changed:
-                    arrived[Output(visit.node, slot)] = one.tensor
-        for (before, slot), one in zip(visit.node.next_functions, visit.sent, strict=False):
-            if before is not None and one is not None:
-                sent.setdefault(Output(before, slot), []).append(None if one.is_changed else one.tensor)
-    for output, terms in sent.items():
-        is_in_place = terms == [None] and hook_of(case, output.node)[1] is not None
+        for slot, one in enumerate(visit.arrived):
+            if one is not None and not one.is_changed:
+                arrived[Output(visit.node, slot)] = one.tensor
+    for output, sent in sent_to(case).items():
+        terms = [one for _, one in sent]
+        is_in_place = len(terms) == 1 and terms[0].is_changed and hook_of(case, output.node)[1] is not None
         if is_in_place or (output in arrived and _is_changed(terms, arrived[output])):
             name = case.output_name(output)
             hook, line = hook_of(case, output.node)
@@ -75,10 +70,11 @@ def _of_modules(case: Case) -> Iterator[Finding]:
             continue
         path, module = hooked[0] if len(hooked) == 1 else ("", None)
         functions = [] if module is None else [*module._backward_hooks.values(), *module._backward_pre_hooks.values()]
-        line = line_of(functions[0]) if len(functions) == 1 else None
-        hook = _named(functions[0]) if len(functions) == 1 else ""
-        whose = f"of {code(path)} " if path else "of a module "
-        sentence = f"A backward hook{hook} {whose}{f'({line}) ' if line else ''}changes the gradient that is sent on."
+        only = functions[0] if len(functions) == 1 else None
+        line, whose = line_of(only), f"of {code(path)} " if path else "of a module "
+        sentence = (
+            f"A backward hook{_named(only)} {whose}{f'({line}) ' if line else ''}changes the gradient that is sent on."
+        )
         yield Finding("hook", sentence, (path,) if path else (), line, harm=False)
 
 
@@ -87,12 +83,12 @@ def _named(function: Any) -> str:
     return f" {code(name)}" if name and name != "<lambda>" else ""
 
 
-def _is_changed(terms: list[Tensor | None], arrived: Tensor) -> bool:
+def _is_changed(terms: Sequence[RecordedTensor], arrived: Tensor) -> bool:
     """Whether what arrived is not the sum of what was sent."""
-    plain = [one for one in terms if one is not None]
-    if len(plain) < len(terms) or any(one.layout != torch.strided for one in (*plain, arrived)):
+    sent = [one.tensor for one in terms]
+    if any(one.is_changed for one in terms) or any(one.layout != torch.strided for one in (*sent, arrived)):
         return False
-    total = reduce(torch.add, plain)
+    total = reduce(torch.add, sent)
     if total.dtype != arrived.dtype:
         return False
     if total.shape != arrived.shape:
@@ -100,7 +96,7 @@ def _is_changed(terms: list[Tensor | None], arrived: Tensor) -> bool:
             total = total.sum_to_size(arrived.shape)
         except RuntimeError:
             return False
-    if len(plain) == 1 and total.shape == plain[0].shape:
+    if len(sent) == 1 and total.shape == sent[0].shape:
         return not is_equal(total, arrived)
     scale = float(arrived.abs().max()) if arrived.numel() else 0.0
     return isfinite(scale) and not torch.allclose(total, arrived, rtol=1e-3, atol=1e-6 * (scale or 1))
@@ -111,7 +107,7 @@ def hook_of(case: Case, node: Node) -> tuple[str, CodeLine | None]:
     leaf = case.graph.leaves.get(node)
     tensors = [one for one in _tensors(case) if maker_of(one) is node] if leaf is None else [leaf]
     function = next((hook for one in tensors for hook in hooks_of(one)), None)
-    return ("", None) if function is None else (_named(function), line_of(function))
+    return _named(function), line_of(function)
 
 
 def _tensors(case: Case) -> list[Tensor]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
 
 from torch.autograd.graph import Node
 
 from ....program.errors import code
-from ..graph import Output, saved_by, shape_of, type_of
+from ..flow import Step
+from ..graph import Output, dim_of, saved_by, shape_of, type_of
 from .case import Case, in_line, where
 from .diagnosis import Finding
 
@@ -28,17 +28,16 @@ def applied_twice(case: Case) -> Iterator[Finding]:
         is_twice = before is not None and TWICE.get(type_of(node)) == type_of(before)
         if before is None or not (is_twice or (type_of(node) in OF_LOGS and type_of(before) == "softmax")):
             continue
-        step, line = case.step_of(node), case.line(node)
+        step = case.step_of(node)
         loss = code(step.function) if step is not None and step.function.isidentifier() else case.operator(node)
         given = f"and is given what {case.operator(before)}{where(case.line(before))} returned"
         if is_twice:
-            takes, says = "logits", f"{code(type_of(before))} is applied twice, and gradients are small"
+            says = f"takes logits, {given}: {code(type_of(before))} is applied twice, and gradients are small"
             way_out = f"Give it what {code(type_of(before))} was given."
         else:
-            takes, says = "logarithms", "the logarithm is missing, and gradients are those of another loss"
+            says = f"takes logarithms, {given}: {NO_LOGARITHM}"
             way_out = "Use `log_softmax` in place of `softmax`, or cross_entropy of what that was given."
-        sentence, ways_out = f"{loss}{in_line(line)} takes {takes}, {given}: {says}.", (way_out,)
-        yield Finding("twice", sentence, (), line, harm=False, ways_out=ways_out, place=case.place(node))
+        yield _remark(case, node, loss, says, way_out)
 
 
 def along_the_batch(case: Case) -> Iterator[Finding]:
@@ -48,17 +47,14 @@ def along_the_batch(case: Case) -> Iterator[Finding]:
         before = before.next_functions[0][0] if before is not None and type_of(before) == "log" else before
         if before is None or type_of(before) not in ("log_softmax", "softmax"):
             continue
-        size, dim = shape_of(Output(before, 0)), cast(Any, before)._saved_dim
-        if len(size) < 2 or dim in (1, 1 - len(size), 2**64 + 1 - len(size)):
+        size, dim = shape_of(Output(before, 0)), dim_of(before)
+        if len(size) < 2 or dim in (1, 1 - len(size)):
             continue
-        dim = dim if dim < 2**63 else dim - 2**64
-        line = case.line(before)
-        sentence = (
-            f"{case.operator(before)}{in_line(line)} goes along dimension {dim} of {' × '.join(map(str, size))}, and "
-            f"{case.operator(node)}{where(case.line(node))} has its classes in dimension 1."
+        says = (
+            f"goes along dimension {dim} of {' × '.join(map(str, size))}, and {case.operator(node)}"
+            f"{where(case.line(node))} has its classes in dimension 1"
         )
-        ways_out = ("Say dim=1, or give logits to cross_entropy.",)
-        yield Finding("twice", sentence, (), line, harm=False, ways_out=ways_out, place=case.place(before))
+        yield _remark(case, before, case.operator(before), says, "Say dim=1, or give logits to cross_entropy.")
 
 
 def no_logarithms(case: Case) -> Iterator[Finding]:
@@ -68,13 +64,12 @@ def no_logarithms(case: Case) -> Iterator[Finding]:
         before = _given(node)
         if not any(bool((one.tensor > 0).any()) for one in given) or (before and type_of(before) == "softmax"):
             continue
-        line = case.line(node)
-        sentence = (
-            f"{case.operator(node)}{in_line(line)} takes logarithms of probabilities, and is given numbers above 0, "
-            "which none is: gradients are those of another loss."
+        says = (
+            "takes logarithms of probabilities, and is given numbers above 0, which none is: gradients are those of "
+            "another loss"
         )
-        ways_out = ("Use cross_entropy for logits, or give it their log_softmax.",)
-        yield Finding("twice", sentence, (), line, harm=False, ways_out=ways_out, place=case.place(node))
+        way_out = "Use cross_entropy for logits, or give it their log_softmax."
+        yield _remark(case, node, case.operator(node), says, way_out)
 
 
 def divergence(case: Case) -> Iterator[Finding]:
@@ -83,12 +78,17 @@ def divergence(case: Case) -> Iterator[Finding]:
         maker = case.maker(step.reads[0]) if step.function == "kl_div" and step.reads else None
         if maker is None or maker.function != "softmax" or case.leads.isdisjoint(step.makes):
             continue
-        line = case.line(step)
-        sentence = (
-            f"`kl_div`{in_line(line)} takes logarithms, and is given what `softmax`{where(case.line(maker))} returned: "
-            "the logarithm is missing, and gradients are those of another loss."
-        )
-        yield Finding("twice", sentence, (), line, harm=False, ways_out=("Use `log_softmax` in place of `softmax`.",))
+        says = f"takes logarithms, and is given what `softmax`{where(case.line(maker))} returned: {NO_LOGARITHM}"
+        yield _remark(case, step, "`kl_div`", says, "Use `log_softmax` in place of `softmax`.")
+
+
+NO_LOGARITHM = "the logarithm is missing, and gradients are those of another loss"
+
+
+def _remark(case: Case, at: Node | Step, who: str, says: str, way_out: str) -> Finding:
+    """A loss is given what it does not take, as far as one can see."""
+    line, place = case.line(at), case.place(at) if isinstance(at, Node) else None
+    return Finding("twice", f"{who}{in_line(line)} {says}.", (), line, False, (), (way_out,), place)
 
 
 def _given(node: Node) -> Node | None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 
 from torch.autograd.graph import Node
 
+from ....program.code_line import CodeLine
 from ....program.errors import code, count_of, listed
 from ..graph import Output, Tensor, is_function, is_leaf_tensor, type_of
 from .case import Case, capitalized, each_of, grouped, in_line, subject, them, where
@@ -23,37 +24,30 @@ MOST_NAMED = 4
 
 def missing(case: Case) -> dict[str, Tensor]:
     """The parameters that require a gradient and are no leaves of the graph, by name."""
-    reached = {id(one) for one in case.leaves}
     wanted = case.parameters or _own_leaves(case)
-    return {name: one for name, one in wanted.items() if one.requires_grad and id(one) not in reached}
+    return {name: one for name, one in wanted.items() if one.requires_grad and not case.is_leaf(one)}
 
 
 def _own_leaves(case: Case) -> dict[str, Tensor]:
     """Without a model: the leaves that the captured calls read, by the names of their variables."""
     leaves: dict[str, Tensor] = {}
     for step in case.steps:
-        for seen in step.reads:
+        for seen in () if step.function in ABOUT_GRADIENTS else step.reads:
             tensor = seen.ref()
-            if (
-                step.function not in ABOUT_GRADIENTS
-                and tensor is not None
-                and is_leaf_tensor(tensor)
-                and tensor.requires_grad
-                and case.name(tensor)
-            ):
-                leaves.setdefault(case.name(tensor), tensor)
+            if tensor is not None and tensor.requires_grad and is_leaf_tensor(tensor) and (name := case.name(tensor)):
+                leaves.setdefault(name, tensor)
     return leaves
 
 
 def parameters_without(case: Case) -> Iterator[Finding]:
     """Parameters of the model that get no gradient, by cause."""
     lacking = missing(case)
-    if not lacking or not case.has_graph or case.has_checkpoints:
+    if not lacking or not case.has_graph or case.graph.checkpoints:
         return
     names, tensors = list(lacking), list(lacking.values())
     seen = reach(case.steps, tensors, case.leads) if case.steps else None
     is_apart = seen is None or not (seen.cuts or seen.late or seen.exits)
-    if is_apart and len(lacking) == sum(one.requires_grad for one in case.parameters.values()):
+    if is_apart and len(lacking) == len(case.trainable):
         yield _beside(case, names)
         return
     if seen is None:
@@ -61,29 +55,25 @@ def parameters_without(case: Case) -> Iterator[Finding]:
         return
     left = dict(enumerate(names))
     for cause, cut, numbers in _causes(seen):
-        if chosen := [number for number in numbers if number in left]:
-            yield _cut(case, cause, cut, [left.pop(number) for number in chosen])
-    for finding, numbers in _others(case, seen, left):
-        yield finding
-        for number in numbers:
-            left.pop(number, None)
+        yield _cut(case, cause, cut, [left.pop(number) for number in numbers])
+    yield from _others(case, seen, left)
     if left:
         yield from _unused(case, seen, left)
 
 
 def _causes(seen: Reach) -> Iterator[tuple[Cause, Cut, Sequence[int]]]:
     """Of each parameter the cut that is the cause, those of one call together."""
-    best: dict[int, tuple[int, int, Cause, Cut]] = {}
+    best: dict[int, tuple[int, Cause, Cut]] = {}
     for place, cut in enumerate(seen.cuts):
         cause = cause_of(cut)
         for number in cut.sources:
-            if number not in best or (cause.rank, place) < best[number][:2]:
-                best[number] = cause.rank, place, cause, cut
+            if number not in best or cause.rank < best[number][1].rank:
+                best[number] = place, cause, cut
     together: dict[object, list[int]] = {}
-    for number, (_, place, cause, cut) in best.items():
+    for number, (place, cause, cut) in best.items():
         together.setdefault((cause.kind, cut.step.call or place), []).append(number)
     for numbers in together.values():
-        _, _, cause, cut = max((best[number] for number in numbers), key=lambda row: row[1])
+        _, cause, cut = max((best[number] for number in numbers), key=itemgetter(0))
         yield cause, cut, sorted(numbers)
 
 
@@ -106,30 +96,25 @@ def _cut(case: Case, cause: Cause, cut: Cut, names: list[str]) -> Finding:
     return Finding(cause.kind, sentence, tuple(names), line, not reason, tuple(evidence), cause.ways_out)
 
 
-def _others(case: Case, seen: Reach, left: dict[int, str]) -> Iterator[tuple[Finding, Sequence[int]]]:
-    """Those that required no gradient when they were read, and those that left PyTorch."""
-    late = [number for number in seen.late if number in left]
-    if late:
-        line = case.line(seen.late[late[0]])
-        names = [left[number] for number in late]
+def _others(case: Case, seen: Reach, left: dict[int, str]) -> Iterator[Finding]:
+    """Those that required no gradient when they were read, and those that left PyTorch: they are left no more."""
+    if late := [number for number in seen.late if number in left]:
+        line, names = case.line(seen.late[late[0]]), [left.pop(number) for number in late]
         sentence = (
             f"{capitalized(grouped(names, case.parameters))} required no gradient yet when the forward pass read "
             f"{them(names)}{in_line(line)}, and so got none."
         )
         ways_out = ("Call requires_grad_(True) before the forward pass.",)
-        yield Finding("frozen", sentence, tuple(names), line, ways_out=ways_out), late
-    gone: set[int] = set()
+        yield Finding("frozen", sentence, tuple(names), line, ways_out=ways_out)
     for step, numbers in seen.exits:
-        chosen = [number for number in numbers if number in left and number not in (*late, *gone)]
-        if chosen and not any(number in one.sources for one in seen.cuts for number in chosen):
-            names, line = [left[number] for number in chosen], case.line(step)
+        if names := [left.pop(number) for number in numbers if number in left]:
+            line = case.line(step)
             sentence = (
                 f"{subject(names, case.parameters, 'get')} no gradient: what is computed from {them(names)} leaves "
                 f"PyTorch as plain numbers by {called_by(step)}{in_line(line)}, and nothing else leads to the loss."
             )
             harm = not purpose_of(case, step, names)
-            yield Finding("detached", sentence, tuple(names), line, harm, ways_out=(GO_ON,)), chosen
-            gone.update(chosen)
+            yield Finding("detached", sentence, tuple(names), line, harm, ways_out=(GO_ON,))
 
 
 def _unused(case: Case, seen: Reach, left: dict[int, str]) -> Iterator[Finding]:
@@ -148,8 +133,7 @@ def _unused(case: Case, seen: Reach, left: dict[int, str]) -> Iterator[Finding]:
         )
         ways_out = (f"Let what is computed from {it} be a part of the loss.", *_ways_out_unused(it))
         reason = purpose_of(case, None, names, are_read=True)
-        evidence = (*each_of(names), *filter(None, [reason]))
-        yield Finding("unused", sentence, tuple(names), line, not reason, evidence, ways_out)
+        yield _finding(names, sentence, reason, "", ways_out, line)
 
 
 def _unread(case: Case, names: list[str], *, was_called: bool) -> Finding:
@@ -163,10 +147,12 @@ def _unread(case: Case, names: list[str], *, was_called: bool) -> Finding:
     return _finding(names, sentence, reason, doubt, _ways_out_unused(it))
 
 
-def _finding(names: Sequence[str], sentence: str, reason: str, doubt: str, ways_out: Sequence[str]) -> Finding:
+def _finding(
+    names: Sequence[str], sentence: str, reason: str, doubt: str, ways_out: Sequence[str], line: CodeLine | None = None
+) -> Finding:
     """Parameters without a gradient: no harm where a reason or a doubt, if not empty, speaks for a choice."""
     evidence = (*each_of(names), *filter(None, [reason]))
-    return Finding("unused", sentence + doubt, tuple(names), None, not (reason or doubt), evidence, tuple(ways_out))
+    return Finding("unused", sentence + doubt, tuple(names), line, not (reason or doubt), evidence, tuple(ways_out))
 
 
 def _doubt(case: Case, names: Sequence[str]) -> str:
@@ -260,11 +246,11 @@ def none_sent(case: Case) -> Iterator[Finding]:
     if notes is None or notes.error is not None:
         return
     lacking = {node: leaf for node, leaf in case.graph.leaves.items() if notes.returned.get(Output(node, 0)) is None}
-    if case.has_checkpoints or not lacking:
+    if case.graph.checkpoints or not lacking:
         return
     together: dict[Node, list[str]] = {}
     for leaf_node, leaf in lacking.items():
-        behind = _behind(case, leaf_node)
+        behind = {leaf_node, *case.graph.on_the_way([Output(leaf_node, 0)])}
         for visit in case.visits:
             sent = zip(visit.node.next_functions, visit.sent, strict=False)
             if any(one is None and before in behind for (before, _), one in sent):
@@ -284,12 +270,3 @@ def none_sent(case: Case) -> Iterator[Finding]:
             )
             ways_out = ("Diagnose the loss of the model itself, without torch.compile(): then the line is known.",)
         yield Finding("none_sent", sentence, tuple(names), line, True, each_of(names), ways_out, case.place(node))
-
-
-def _behind(case: Case, node: Node) -> set[Node | None]:
-    """A node and those through which gradients come to it."""
-    nodes: set[Node | None] = {node}
-    for one in case.graph.nodes:
-        if any(before in nodes for before, _ in one.next_functions):
-            nodes.add(one)
-    return nodes

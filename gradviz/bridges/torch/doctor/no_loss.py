@@ -12,7 +12,7 @@ from ....program.code_line import CodeLine
 from ....program.errors import code, count_of
 from ..flow import LEAVES, Step, look_up
 from .case import Case, capitalized, in_line
-from .causes import GO_ON, Cause, called_by, cause_of, is_rebuilt, says_of
+from .causes import GO_ON, IN_PLACE, Cause, called_by, cause_of, is_rebuilt, says_of
 from .diagnosis import Finding
 from .reach import ABOUT_GRADIENTS, Cut, reach
 
@@ -23,29 +23,23 @@ def loss_without(case: Case) -> Iterator[Finding]:
         return
     root = case.roots[0]
     called = code(case.name(root)) if case.name(root) else "the loss"
-    trainable = [name for name, one in case.parameters.items() if one.requires_grad]
+    trainable = list(case.trainable)
     if case.parameters and not trainable:
         yield _all_frozen(case)
         return
-    cuts = _cuts_of_loss(case)
-    if cuts:
-        cause, cut = cuts
-        line = case.line(cut.step)
-        says = says_of(case, cause, cut)
+    if (lost := _cut_of_loss(case)) is not None:
+        cause, cut = lost
         name = case.name_seen(cut.result)
         is_root = cut.result.ref() is root
         what = "it" if is_root else code(name) if name else "what it is computed from"
         evidence = (f"Gradients were switched off in {at}: {at.text}",) if (at := case.line(cut.step.switched)) else ()
+        says = says_of(case, cause, cut)
         sentence = f"{capitalized(called)} requires no gradient, so backward() fails: {what} {says}."
-        lost = _sources(case, cut)
+        kind, ways_out = cause.kind, cause.ways_out
         if is_rebuilt(case, cut):
-            ways_out = (
-                f"Change it in place: with torch.no_grad(): {name} -= lr * {name}.grad.",
-                f"Or make it a leaf again: {name}.requires_grad_().",
-            )
-            yield Finding("rebuilt", sentence, tuple(lost), line, True, evidence, ways_out)
-            return
-        yield Finding(cause.kind, sentence, tuple(lost), line, True, evidence, cause.ways_out)
+            kind = "rebuilt"
+            ways_out = (IN_PLACE.format(name=name), f"Or make it a leaf again: {name}.requires_grad_().")
+        yield Finding(kind, sentence, _sources(case, cut), case.line(cut.step), True, evidence, ways_out)
         return
     if (step := _exit(case)) is not None:
         line = case.line(step)
@@ -58,19 +52,18 @@ def loss_without(case: Case) -> Iterator[Finding]:
     yield _plain(case, called, trainable)
 
 
-def _sources(case: Case, cut: Cut) -> list[str]:
+def _sources(case: Case, cut: Cut) -> tuple[str, ...]:
+    """The parameters that a cut keeps from the loss, else what it is that is cut off."""
+    trainable = case.trainable
+    cuts = reach(case.steps, list(trainable.values()), case.leads).cuts
+    if hit := {number for one in cuts for number in one.sources}:
+        return tuple([name for number, name in enumerate(trainable) if number in hit])
     carrier = cut.carrier.ref()
-    named = {name: one for name, one in case.parameters.items() if one.requires_grad}
-    reached = reach(case.steps, list(named.values()), case.leads)
-    names = list(named)
-    hit = sorted({number for one in reached.cuts for number in one.sources})
-    if hit:
-        return [names[number] for number in hit]
     name = case.name_seen(cut.carrier) if carrier is None else case.name(carrier)
-    return [name] if name else []
+    return (name,) if name else ()
 
 
-def _cuts_of_loss(case: Case) -> tuple[Cause, Cut] | None:
+def _cut_of_loss(case: Case) -> tuple[Cause, Cut] | None:
     """The call, of those that lead to the loss, that lost what had a gradient: the most telling, of such the first."""
     cuts = []
     for step in case.steps:
@@ -80,12 +73,8 @@ def _cuts_of_loss(case: Case) -> tuple[Cause, Cut] | None:
         lost = [one for one in step.makes if one in case.leads and not one.requires_grad]
         if carrier is not None and lost and not any(one.requires_grad for one in step.makes):
             cut = Cut(step, lost[0], carrier, ())
-            cause = cause_of(cut)
-            cuts.append((cause.rank, cause, cut))
-    if not cuts:
-        return None
-    _, cause, cut = min(cuts, key=lambda row: row[0])
-    return cause, cut
+            cuts.append((cause_of(cut), cut))
+    return min(cuts, key=lambda row: row[0].rank, default=None)
 
 
 def _exit(case: Case) -> Step | None:

@@ -29,15 +29,10 @@ class Singular(NamedTuple):
     way_out: str = ""
     instead: str = ""
 
-    @property
-    def ways_out(self) -> tuple[str, ...]:
+    def ways_out(self, *, forward: bool = False) -> tuple[str, ...]:
         """The way out, where there is one."""
-        return (self.way_out,) if self.way_out else ()
-
-    @property
-    def ways_forward(self) -> tuple[str, ...]:
-        """The way out where it is forward."""
-        return (self.instead,) if self.instead else self.ways_out
+        way_out = self.instead if forward and self.instead else self.way_out
+        return (way_out,) if way_out else ()
 
 
 SAFE = "Give it a safe input where it is masked, too: {name}(torch.where(mask, x, 1))."
@@ -139,6 +134,9 @@ UNDEFINED = {"log", "log2", "log10", "log1p", "div", "reciprocal", "sqrt", "rsqr
 GROWS = {"exp", "pow", "var", "std"}
 """Whose result may be beyond the largest number, or the mean of nothing."""
 
+USUAL = {"exp", "mean", "var", "softmax", "log_softmax", "pow", "div"}
+"""Which most models have, and which seldom do it backward."""
+
 MOST_LIKELY = 3
 """Operators that a sentence names when more than one may have done it."""
 
@@ -230,7 +228,7 @@ def _backward(case: Case, birth: Birth, names: tuple[str, ...]) -> Finding:
     sentence = f"{_word(sent)} is born in the backward of {case.operator(node)}{in_line(line)}{why}{behind}.{gets}"
     safe = (SAFE.format(name=type_of(node)),) if mask else ()
     evidence = (f"It sends {_amount(sent)}; what it was given was finite.",)
-    return Finding("nan", sentence, names, line, True, evidence, (*safe, *singularity.ways_out), case.place(node))
+    return Finding("nan", sentence, names, line, True, evidence, (*safe, *singularity.ways_out()), case.place(node))
 
 
 def _left_out(case: Case, node: Node, names: tuple[str, ...]) -> Finding | None:
@@ -247,9 +245,9 @@ def _left_out(case: Case, node: Node, names: tuple[str, ...]) -> Finding | None:
         f"{case.operator(birth.at)} makes {_amount(birth.result)}{in_line(line)}{why}. The loss leaves that out, but "
         f"the backward of {case.operator(node)}{where(case.line(node))} multiplies by it."
     )
-    evidence = ("It is born in the forward pass; 0 times NaN is NaN.",)
+    evidence, ways_out = ("It is born in the forward pass; 0 times NaN is NaN.",), singularity.ways_out(forward=True)
     place = case.place(birth.at, is_backward=False)
-    return Finding("nan", sentence + _get_it(case, names), names, line, True, evidence, singularity.ways_forward, place)
+    return Finding("nan", sentence + _get_it(case, names), names, line, True, evidence, ways_out, place)
 
 
 def _mask(case: Case, node: Node, most: int = 4) -> Node | None:
@@ -270,13 +268,9 @@ def _is_behind_mask(case: Case, node: Node) -> bool:
 
 def _afterwards(case: Case, names: tuple[str, ...]) -> Finding:
     """Gradients are not finite, the loss is, and the graph is freed: what may have done it."""
-    singular_nodes = [node for node in case.graph.nodes if singular(node).backward]
-    unusual = [
-        node
-        for node in singular_nodes
-        if type_of(node) not in ("exp", "mean", "var", "softmax", "log_softmax", "pow", "div")
-    ]
-    likely = [node for node in singular_nodes if _is_behind_mask(case, node)] or unusual
+    nodes = [node for node in case.graph.nodes if singular(node).backward]
+    masked = [node for node in nodes if _is_behind_mask(case, node)]
+    likely = masked or [node for node in nodes if type_of(node) not in USUAL]
     hold = subject(names, case.parameters, "hold") if names else "There are"
     if not likely:
         sentence = f"{hold} gradients with NaN or Inf; the loss is finite, so it was born in the backward pass."
@@ -288,7 +282,7 @@ def _afterwards(case: Case, names: tuple[str, ...]) -> Finding:
         f"{hold} gradients with NaN or Inf, most likely born in the backward of {case.operator(node)}"
         f"{in_line(line)}: {singularity.backward}."
     )
-    ways = (SAFE.format(name=type_of(node)), *singularity.ways_out)
+    ways = (SAFE.format(name=type_of(node)), *singularity.ways_out())
     return Finding("nan", sentence, names, line, ways_out=ways)
 
 
@@ -299,8 +293,8 @@ def _forward(case: Case, names: tuple[str, ...]) -> Finding:
     if not case.is_over and (leaf := next(filter(is_not_finite, case.leaves), None)) is not None:
         sentence = f"The loss is {loss} because {case.called(leaf)} holds {_amount(leaf)} itself.{gets}"
         whose = tuple(dict.fromkeys(filter(None, [case.name(leaf), *names])))
-        ways_out = ("If it is a parameter, an earlier step has spoiled it: diagnose the loss of that step.",)
-        return Finding("nan", sentence, whose, ways_out=ways_out)
+        way_out = "If it is a parameter, an earlier step has spoiled it: diagnose the loss of that step."
+        return Finding("nan", sentence, whose, ways_out=(way_out,))
     birth = _bad_data(case) or _birth(case)
     if birth is None:
         sentence = f"The loss is {loss}; where that was born is not known any more.{gets}"
@@ -314,27 +308,26 @@ def _forward(case: Case, names: tuple[str, ...]) -> Finding:
         holds = f"holds {_amount(birth.data)}"
         sentence = f"The loss is {loss} because {called}, which {reader} reads{in_line(at)}, {holds}.{gets}"
         whose = tuple(dict.fromkeys(filter(None, [name, *names])))
-        ways_out = ("Look at the data: torch.isfinite(x).all().",)
-        return Finding("nan", sentence, whose, at, ways_out=ways_out, place=place)
+        way_out = "Look at the data: torch.isfinite(x).all()."
+        return Finding("nan", sentence, whose, at, ways_out=(way_out,), place=place)
     assert node is not None
     singularity, operator = singular(node), case.operator(node)
     likely = "" if birth.is_sure else "most likely "
     if birth.others:
         makers = dict.fromkeys(f"{case.operator(one)}{where(case.line(one))}" for one in (node, *birth.others))
         sentence = f"The loss is {loss}: most likely {' or '.join(list(makers)[:MOST_LIKELY])} makes NaN or Inf.{gets}"
-        ways_out = ("Call diagnose before backward(): then it is known which.",)
-        return Finding("nan", sentence, names, at, ways_out=ways_out)
+        way_out = "Call diagnose before backward(): then it is known which."
+        return Finding("nan", sentence, names, at, ways_out=(way_out,))
     if dtype_of(Output(node, 0)) == torch.float16 and type_of(node) not in UNDEFINED:
         why = "beyond 65504 there is only Inf"
         sentence = f"The loss is {loss}: {likely}{operator} overflows float16{in_line(at)}, {why}.{gets}"
-        ways_out = ("Use bfloat16, or float32 for this part.",)
-        return Finding("overflow", sentence, names, at, ways_out=ways_out, place=place)
+        way_out = "Use bfloat16, or float32 for this part."
+        return Finding("overflow", sentence, names, at, ways_out=(way_out,), place=place)
     why = f": {singularity.forward}" if singularity.forward else ""
     makes = _amount(birth.result) if birth.result is not None and birth.is_sure else "NaN or Inf"
     sentence = f"The loss is {loss}: {likely}{operator} makes {makes}{in_line(at)}{why}.{gets}"
-    return Finding(
-        "nan", sentence, names, at, True, ("It is born in the forward pass.",), singularity.ways_forward, place
-    )
+    ways_out = singularity.ways_out(forward=True)
+    return Finding("nan", sentence, names, at, True, ("It is born in the forward pass.",), ways_out, place)
 
 
 class Forward(NamedTuple):
@@ -372,13 +365,8 @@ def _bad_data(case: Case) -> Forward | None:
 def _birth(case: Case) -> Forward | None:
     """The first operator whose result is not finite, or that read data that are not."""
     results: dict[Output, Tensor] = {output_of(root): root for root in case.graph_roots}
-    data: dict[Node, list[Tensor]] = {}
-    for node in case.graph.nodes:
-        for one in [] if case.is_over else saved_by(node):
-            if one.of is not None:
-                results[one.of] = one.tensor
-            else:
-                data.setdefault(node, []).append(one.tensor)
+    saved = {node: [] if case.is_over else saved_by(node) for node in case.graph.nodes}
+    results |= {one.of: one.tensor for each in saved.values() for one in each if one.of is not None}
     for step in case.steps:
         for seen in step.makes:
             tensor = seen.ref()
@@ -386,7 +374,8 @@ def _birth(case: Case) -> Forward | None:
                 results.setdefault(output_of(tensor), tensor)
     for node in case.graph.nodes:
         own = [one for output, one in results.items() if output.node is node]
-        given = next((one for one in data.get(node, ()) if is_not_finite(one) and not _is_mask(one)), None)
+        data = (one.tensor for one in saved[node] if one.of is None)
+        given = next((one for one in data if is_not_finite(one) and not _is_mask(one)), None)
         if given is not None and not any(storage_of(one) == storage_of(given) for one in own):
             return Forward(node, data=given)
         wrong = next((one for one in own if _is_wrong(node, one)), None)

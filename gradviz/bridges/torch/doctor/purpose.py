@@ -12,7 +12,7 @@ import torch
 from ....program.errors import code
 from ..capture import Module
 from ..flow import Step, look_up, storage_of
-from ..graph import Tensor, type_of
+from ..graph import type_of
 from .case import Case
 from .reach import slice_of
 
@@ -66,11 +66,11 @@ def purpose_of(case: Case, step: Step | None, names: Sequence[str], *, are_read:
 def undecided(case: Case, names: Sequence[str]) -> str:
     """The list or dict of modules that members are left out of while others are used: of one pass nobody can say
     whether they are forgotten or it chooses. Its path; empty: there is none."""
-    used = {id(one) for one in case.leaves}
     for module, path in case.modules.items():
         if not path or not isinstance(module, torch.nn.ModuleList | torch.nn.ModuleDict):
             continue
-        idle = [f"{path}.{key}." for key, one in module.named_children() if used.isdisjoint(map(id, one.parameters()))]
+        members = list(module.named_children())
+        idle = [f"{path}.{key}." for key, one in members if not any(map(case.is_leaf, one.parameters()))]
         if 0 < len(idle) < len(module) and all(name.startswith(tuple(idle)) for name in names):
             return path
     return ""
@@ -105,8 +105,7 @@ ASKS = {"__bool__", "item", "tolist", "nonzero"}
 
 def _are_chosen(case: Case, names: Sequence[str]) -> bool:
     """Whether parameters that only a number tells apart from others are left out by a choice, as idle experts are."""
-    used = {id(one) for one in case.leaves}
-    alike = {re.sub(r"\d+", "", name) for name, one in case.parameters.items() if id(one) in used}
+    alike = {re.sub(r"\d+", "", name) for name in case.trained}
     if not all(re.search(r"\d", name) and re.sub(r"\d+", "", name) in alike for name in names):
         return False
     asks = (step for step in case.steps if step.function in ASKS)
@@ -141,11 +140,10 @@ def _whole(case: Case, names: Sequence[str]) -> tuple[Module | None, str]:
 def _twins(case: Case, module: Module, path: str) -> Iterator[Module]:
     """Other modules of the same class and shapes that are trained, but not those that only a number tells apart."""
     shapes = [one.shape for one in module.parameters()]
-    leaves = {id(one) for one in case.leaves}
     for other, name in case.modules.items():
         own = list(other.parameters())
         is_like = other is not module and type(other) is type(module) and [one.shape for one in own] == shapes
-        if is_like and re.sub(r"\d+", "", name) != re.sub(r"\d+", "", path) and any(id(one) in leaves for one in own):
+        if is_like and re.sub(r"\d+", "", name) != re.sub(r"\d+", "", path) and any(map(case.is_leaf, own)):
             yield other
 
 
@@ -167,12 +165,6 @@ def _follows(case: Case, module: Module, twin: Module) -> bool:
     )
 
 
-def _trained(case: Case) -> list[Tensor]:
-    """The parameters that get a gradient."""
-    ids = {id(one) for one in case.parameters.values()}
-    return [one for one in case.leaves if id(one) in ids]
-
-
 def _leads_into(case: Case, cut: Step) -> bool:
     """Whether what a call has cut off is all that a trained model is given: then they are one model in two parts."""
     return any(own and all(own) for own in _readers_of(case, cut))
@@ -186,7 +178,7 @@ def _readers_of(case: Case, cut: Step | None) -> Iterator[list[bool]]:
     for step in case.steps:
         if step.number > cut.number and not cut_off.isdisjoint(step.reads):
             cut_off.update(step.makes)
-    readers: dict[int, list[bool]] = {id(one): [] for one in _trained(case)}
+    readers: dict[int, list[bool]] = {id(one): [] for one in case.trained.values()}
     for step in case.steps:
         if step is not cut and not case.leads.isdisjoint(step.makes):
             for one in step.reads:

@@ -45,7 +45,7 @@ def slice_of(steps: Sequence[Step], start: Iterable[Seen]) -> set[Seen]:
         if step.function in ABOUT_GRADIENTS:
             continue
         into_alias = any(one.storage and oldest.get(one.storage, step.number) < step.number for one in step.writes)
-        if into_alias or any(one in leads for one in step.makes):
+        if into_alias or not leads.isdisjoint(step.makes):
             for one in step.reads:
                 leads.add(one)
                 oldest[one.storage] = min(oldest.get(one.storage, one.step), one.step)
@@ -89,14 +89,14 @@ def reach(steps: Sequence[Step], sources: Sequence[Tensor], leads: set[Seen]) ->
         if step.function in ABOUT_GRADIENTS:
             continue
         carrying = {one: carried.get(one, 0) | (of(one) if one.requires_grad else 0) for one in step.reads}
-        mask, all_of = 0, 0
+        mask, all_of, is_on_the_way = 0, 0, not leads.isdisjoint(step.makes)
         for one in step.reads:
             mask, all_of = mask | carrying[one], all_of | spread(one)
             if (own := of(one)) and not any(one in step.writes for one in step.makes):
                 number = own.bit_length() - 1
-                if number not in reads or (not _leads(reads[number], leads) and _leads(step, leads)):
+                if number not in reads or (is_on_the_way and leads.isdisjoint(reads[number].makes)):
                     reads[number] = step
-                if not one.requires_grad and _leads(step, leads):
+                if not one.requires_grad and is_on_the_way:
                     late.setdefault(number, step)
         if step.function in LEAVES and all_of:
             exits.append((step, _numbers(all_of)))
@@ -113,10 +113,6 @@ def reach(steps: Sequence[Step], sources: Sequence[Tensor], leads: set[Seen]) ->
             if result in step.writes and all_of:
                 written[result.storage] = step.number, all_of
     return Reach(reads, cuts, exits, late)
-
-
-def _leads(step: Step, leads: set[Seen]) -> bool:
-    return any(one in leads for one in step.makes)
 
 
 def _numbers(mask: int) -> tuple[int, ...]:

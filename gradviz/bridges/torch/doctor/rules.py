@@ -13,14 +13,7 @@ from .no_gradient import frozen, none_sent, parameters_without
 from .no_loss import loss_without
 from .not_finite import not_finite
 from .sizes import sizes, symmetric
-from .structure import (
-    computed_once,
-    hidden_modules,
-    parameters_of_a_call,
-    plain_tensors,
-    switched,
-    tied_by_data,
-)
+from .structure import computed_once, hidden_modules, parameters_of_a_call, plain_tensors, switched, tied_by_data
 from .training import doubled, fails, no_leaves, not_scalar, running, second_derivatives, uncalled
 from .updates import emptied, forgotten, late, missed, replaced, still
 from .zeros import zeros

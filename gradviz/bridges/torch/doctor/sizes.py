@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 import torch
+from torch.autograd.graph import Node
 
 from ....program.errors import code
-from ..graph import Tensor, is_leaf, saved_by, type_of
+from ..graph import Tensor, saved_by, type_of
 from ..instances import instances
 from .case import Case, in_line
 from .diagnosis import Finding
@@ -47,19 +48,23 @@ def _rows(case: Case) -> list[Row]:
     rows = []
     gradients = leaf_gradients(case)
     names = {id(one): name for name, one in case.parameters.items()}
-    last_readers = {before: place for node, place in case.graph.index.items() for before, _ in node.next_functions}
+    places = _places(case)
     with torch.no_grad():
-        for node, gradient in sorted(gradients.items(), key=lambda row: -last_readers.get(row[0], 0)):
+        for node, gradient in sorted(gradients.items(), key=lambda row: -places.get(row[0], 0)):
             leaf = case.graph.leaves[node]
             name = names.get(id(leaf))
             values = plain(gradient)
             if name is None or leaf.dim() < 2 or not values.numel():
                 continue
-            size = float(values.detach().abs().double().square().mean().sqrt())
-            own = float(leaf.detach().abs().double().square().mean().sqrt())
+            size, own = (float(one.detach().abs().double().square().mean().sqrt()) for one in (values, leaf))
             if 0 < size < float("inf"):
                 rows.append((name, size, own))
     return rows
+
+
+def _places(case: Case) -> dict[Node | None, int]:
+    """Of what operators read, the number of the last one that does."""
+    return {before: place for node, place in case.graph.index.items() for before, _ in node.next_functions}
 
 
 def _along(rows: Sequence[Row]) -> Iterator[Finding]:
@@ -121,13 +126,13 @@ def _scale(case: Case) -> float:
 def _lost(case: Case) -> Iterator[Finding]:
     """Casts to float16 in which most of a gradient becomes zero, though not all."""
     for visit in case.visits:
-        if is_leaf(visit.node) or not visit.sent:
+        if type_of(visit.node) not in ("to_copy", "mul", "div"):
             continue
         for given, sent in zip(visit.arrived, visit.sent, strict=False):
-            if given is None or sent is None or sent.tensor.dtype != torch.float16 or not sent.tensor.numel():
+            if given is None or sent is None or sent.tensor.dtype != torch.float16:
                 continue
             before, after = plain(given.tensor.detach()), plain(sent.tensor.detach())
-            if before.shape != after.shape or type_of(visit.node) not in ("to_copy", "mul", "div"):
+            if before.shape != after.shape:
                 continue
             count = int((before != 0).sum())
             lost = int(((before != 0) & (after == 0)).sum())
@@ -152,7 +157,7 @@ CLOSE = 1e-5
 def symmetric(case: Case) -> Iterator[Finding]:
     """Layers whose units have the same weights and get the same gradient, if another layer is behind them."""
     gradients = {id(case.graph.leaves[node]): one for node, one in leaf_gradients(case).items()}
-    last_readers = {before: place for node, place in case.graph.index.items() for before, _ in node.next_functions}
+    last_readers = _places(case)
     places = {id(leaf): last_readers.get(node, 0) for node, leaf in case.graph.leaves.items() if leaf.dim() > 1}
     for module, path in case.modules.items():
         weight, bias = (module._parameters.get(name) for name in ("weight", "bias"))

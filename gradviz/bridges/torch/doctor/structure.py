@@ -13,7 +13,7 @@ from ....program.code_line import CodeLine, line_at
 from ....program.errors import code, count_of
 from ..capture import Module, dotted
 from ..flow import look_up, storage_of
-from ..frames import Call, is_inside, items_of, place_of
+from ..frames import Call, is_inside, items_of, named_tensors, place_of
 from ..graph import Tensor, is_leaf_tensor, maker_of
 from .case import Case, each_of, in_line, subject
 from .diagnosis import Finding
@@ -21,7 +21,6 @@ from .diagnosis import Finding
 
 def plain_tensors(case: Case) -> Iterator[Finding]:
     """Tensors that require a gradient, in attributes of modules, and are in no list of parameters."""
-    leaves = {id(one) for one in case.leaves}
     registered = {id(one) for one in case.parameters.values()}
     for module, path in case.modules.items():
         for name, tensor in _tensors(module):
@@ -54,7 +53,7 @@ def plain_tensors(case: Case) -> Iterator[Finding]:
                     f"{code(full)} is no parameter of the model: it was computed from one, by to(), cuda() or "
                     "arithmetic, and that is a plain tensor, which parameters() leaves out."
                 )
-            harm = is_leaf_tensor(tensor) or not case.has_graph or id(base) in leaves
+            harm = is_leaf_tensor(tensor) or not case.has_graph or case.is_leaf(base)
             ways_out = (way_out, "If it should not be trained, register_buffer() it without requires_grad.")
             yield Finding("plain_tensor", sentence, (full,), assigned(module, attribute), harm, (), ways_out)
 
@@ -97,11 +96,8 @@ def _stores(module: Module, name: str) -> Iterator[tuple[str, CodeLine]]:
 
 def _tensors(module: Module) -> Iterator[tuple[str, Tensor]]:
     """The tensors that a module holds beside its parameters, inside of lists and dicts too."""
-    for name, value in chain(module._buffers.items(), vars(module).items()):
-        if isinstance(value, Tensor):
-            yield name, value
-        elif not name.startswith("_"):
-            yield from ((name + place_of(key), one) for key, one in items_of(value) if isinstance(one, Tensor))
+    attributes = chain(module._buffers.items(), vars(module).items())
+    return named_tensors((name, one) for name, one in attributes if isinstance(one, Tensor) or name[:1] != "_")
 
 
 def _anonymous(case: Case, tensor: Tensor) -> Tensor | None:
@@ -132,8 +128,7 @@ def switched(case: Case) -> Iterator[Finding]:
             )
             way_out = "Call requires_grad_(False) of the module: it sets that of all its parameters."
             yield Finding("not_frozen", sentence, (path,) if path else (), ways_out=(way_out,))
-    names = [name for name, one in case.parameters.items() if vars(one).get("require_grad") is False]
-    if names := [name for name in names if case.parameters[name].requires_grad]:
+    if names := [name for name, one in case.trainable.items() if vars(one).get("require_grad") is False]:
         sentence = f"{subject(names, case.parameters, 'are')} not frozen: `require_grad` was set, not `requires_grad`."
         ways_out = ("Write requires_grad = False.",)
         yield Finding("not_frozen", sentence, tuple(names), evidence=each_of(names), ways_out=ways_out)
@@ -171,8 +166,7 @@ def hidden_modules(case: Case) -> Iterator[Finding]:
 
 def _are_used(case: Case, tensors: Sequence[Tensor]) -> bool:
     """Whether gradients go to some of them, or there is no graph to see that in."""
-    leaves = {id(one) for one in case.leaves}
-    return any(not case.has_graph or id(one) in leaves for one in tensors)
+    return any(not case.has_graph or case.is_leaf(one) for one in tensors)
 
 
 def _modules_in(value: Any, depth: int = 3) -> Iterator[tuple[str, Module]]:

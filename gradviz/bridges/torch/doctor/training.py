@@ -17,6 +17,7 @@ from ..frames import variables_of
 from ..graph import Output, Tensor, function_of, is_freed, is_leaf, maker_of, reached, type_of
 from ..watch import Hooked
 from .case import Case, in_line, line_of, line_of_code, subject, where
+from .causes import IN_PLACE
 from .damage import overwritten
 from .diagnosis import Finding
 from .reach import reads_gradient
@@ -185,20 +186,14 @@ def no_leaves(case: Case) -> Iterator[Finding]:
         for seen in step.reads:
             tensor = seen.ref()
             retains_grad = tensor is not None and tensor.requires_grad and tensor.retains_grad
-            if (
-                seen.is_leaf
-                or retains_grad
-                or seen not in case.leads
-                or not (name := case.name_seen(seen))
-                or name in in_findings
-            ):
+            name = "" if seen.is_leaf or retains_grad or seen not in case.leads else case.name_seen(seen)
+            if not name or name in in_findings:
                 continue
             in_findings.add(name)
             maker = case.maker(seen)
-            maker_line = case.line(maker)
+            line = case.line(maker)
             by_gradient = maker is not None and reads_gradient(case.steps, maker)
-            function = "" if maker is None else maker.function
-            yield _no_leaf(name, function, maker_line or case.line(step), maker_line, by_gradient=by_gradient)
+            yield _no_leaf(name, maker, line or case.line(step), line, by_gradient=by_gradient)
     for reader in case.only_readers:
         if (finding := _rebuilt(case, reader)) is not None and finding.names[0] not in in_findings:
             in_findings.update(finding.names)
@@ -228,14 +223,14 @@ def _rebuilt(case: Case, reader: Node) -> Finding | None:
     if not name or (was and not (was == name and by_gradient)):
         return None
     line = case.line(maker) or case.line(reader)
-    return _no_leaf(name, "" if maker is None else maker.function, line, line, by_gradient=by_gradient)
+    return _no_leaf(name, maker, line, line, by_gradient=by_gradient)
 
 
 CHANGES = {"sub", "addcmul", "addcdiv"}
 
 
 def _no_leaf(
-    name: str, function: str, line: CodeLine | None, maker_line: CodeLine | None, *, by_gradient: bool
+    name: str, maker: Step | None, line: CodeLine | None, maker_line: CodeLine | None, *, by_gradient: bool
 ) -> Finding:
     """A variable that holds what was computed.
 
@@ -248,12 +243,9 @@ def _no_leaf(
             f"{code(name)} is no leaf any more: it was rebuilt from its old value{at}, so backward() leaves "
             f"{name}.grad None."
         )
-        ways = (
-            f"Change it in place: with torch.no_grad(): {name} -= lr * {name}.grad.",
-            f"Or make it a leaf again: {name} = (...).detach().requires_grad_().",
-        )
+        ways = (IN_PLACE.format(name=name), f"Or make it a leaf again: {name} = (...).detach().requires_grad_().")
         return Finding("rebuilt", sentence, (name,), line, True, (), ways)
-    how = f"by {code(function)}" if function else "from another tensor"
+    how = f"by {code(maker.function)}" if maker is not None and maker.function else "from another tensor"
     sentence = f"{code(name)} is no leaf: it was computed {how}{at}, so backward() leaves {name}.grad None."
     ways = (
         f"Make it the leaf: {name} = (...).detach().requires_grad_(), after to(), cuda() and arithmetic.",
@@ -272,8 +264,8 @@ def second_derivatives(case: Case) -> Iterator[Finding]:
         return
     owners = {*filter(None, map(function_of, case.graph.nodes)), *_functions(case)}
     marked = list(filter(is_once, owners))
-    name = marked[0].__name__ if len(marked) == 1 else ""
-    line = line_of(getattr(marked[0], "backward", None)) if len(marked) == 1 else None
+    only = marked[0] if len(marked) == 1 else None
+    name, line = getattr(only, "__name__", ""), line_of(getattr(only, "backward", None))
     who = code(name) if name else "a Function"
     sentence = (
         f"The gradient of a gradient is asked for, and the backward of {who}{where(line)} is marked "
@@ -310,14 +302,13 @@ FAILS = (
 
 def fails(case: Case) -> Iterator[Finding]:
     """An operator whose backward raises, where no other rule says why."""
-    if case.notes is None or case.error is None:
+    if case.notes is None or (error := case.notes.error) is None:
         return
-    explanations = (*overwritten(case), *second_derivatives(case))
+    if any((*overwritten(case), *second_derivatives(case))):
+        return
     gone = {visit.node for visit in case.visits}
     node = next((one for one in reversed(case.graph.nodes) if one not in gone), None)
-    if explanations:
-        return
-    message = message_of(case.error).strip().partition("\n")[0].rstrip(".") or type(case.error).__name__
+    message = message_of(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
     if case.notes.hooked is not None:
         yield _hook_fails(case, case.notes.hooked, message)
         return
@@ -352,9 +343,8 @@ def not_scalar(case: Case) -> Iterator[Finding]:
     for root in [] if case.is_over else case.graph_roots:
         if root.numel() == 1 and not root.is_complex():
             continue
-        line = case.line(root.grad_fn) if root.grad_fn is not None else None
-        name = case.name(root)
-        called = f"{code(name)}" if name else "The loss"
+        line, name = case.line(root.grad_fn), case.name(root)
+        called = code(name) if name else "The loss"
         one, way_out = "a single number", "Sum it up or take the mean: loss.mean().backward()."
         is_what = f"has {root.numel()} elements ({' × '.join(map(str, root.shape))})"
         if root.numel() == 1:

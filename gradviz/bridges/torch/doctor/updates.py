@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 
 from ....program.errors import count_of
 from ..capture import Module
-from ..flow import PASSES, Step
+from ..flow import PASSES, Step, parameters_of
 from ..graph import Tensor
 from ..instances import instances
-from .case import Case, each_of, in_line, parameters_of, subject, them
+from .case import Case, each_of, in_line, subject, them
 from .diagnosis import Finding
 from .reach import reads_gradient
 from .training import BACKWARD, changes, last_pass, leaves_of, zeroes
@@ -23,8 +23,7 @@ UNEVEN = 2
 
 def forgotten(case: Case) -> Iterator[Finding]:
     """A step of an optimizer behind a forward pass that nothing has gone back through."""
-    steps = case.longest
-    step = next((one for one in reversed(steps) if one.function == "step"), None)
+    steps, step = case.longest, case.last_step
     if step is None or step.reads or any(one.function in {*PASSES, "grad="} for one in steps):
         return
     ids = {id(one) for one in case.leaves if one.grad is None}
@@ -40,33 +39,31 @@ def still(case: Case) -> Iterator[Finding]:
     unset = [one for one in _of_variables(case) if float(one.defaults.get("lr", 1)) == 0]
     groups = [group for one in unset for group in one.param_groups if float(group["lr"]) == 0]
     fixed = {id(one) for group in groups for one in group["params"]}
-    if names := [name for name, one in _trained(case).items() if id(one) in fixed]:
-        step = next((one for one in reversed(case.longest) if one.function == "step"), None)
+    if names := [name for name, one in case.trained.items() if id(one) in fixed]:
+        step, line = case.last_step, case.line(case.last_step)
         sentence = f"{subject(names, case.parameters, 'get')} a gradient, and the learning rate of the optimizer is 0"
-        sentence += f": its step{in_line(case.line(step))} changes nothing." if step else "."
+        sentence += f": its step{in_line(line)} changes nothing." if step else "."
         ways_out = ("Give the optimizer a learning rate: torch.optim.SGD(model.parameters(), lr=0.1).",)
-        yield Finding("still", sentence, tuple(names), case.line(step), bool(step), each_of(names), ways_out)
+        yield Finding("still", sentence, tuple(names), line, bool(step), each_of(names), ways_out)
 
 
 def emptied(case: Case) -> Iterator[Finding]:
     """Gradients that are put to zero between a pass and the step that was to use them, the last one of a capture."""
-    leaves = leaves_of(case)
-    steps = list(case.longest)
-    while steps and steps[-1].function != "step":
-        steps.pop()
-    passes = [number for number, step in enumerate(steps) if step.function in BACKWARD]
-    if not passes or steps[-1].reads:
+    last = case.last_step
+    if last is None or last.reads:
         return
-    since = steps[passes[-1] :]
-    firsts = {
-        name: next((step for step in since if zeroes(step, leaf) or changes(step, leaf)), None)
-        for name, leaf in leaves.items()
-    }
-    zeroed = {name: step for name, step in firsts.items() if step is not None and zeroes(step, leaves[name])}
+    steps = [step for step in case.longest if step.number <= last.number]
+    passes = [number for number, step in enumerate(steps) if step.function in BACKWARD]
+    since = steps[passes[-1] :] if passes else []
+    zeroed: dict[str, Step] = {}
+    for name, leaf in leaves_of(case).items():
+        first = next((step for step in since if zeroes(step, leaf) or changes(step, leaf)), None)
+        if first is not None and zeroes(first, leaf):
+            zeroed[name] = first
     if zeroed:
         line = case.line(next(iter(zeroed.values())))
         sentence = (
-            f"The optimizer's step{in_line(case.line(steps[-1]))} has no gradient to use: they were put to zero"
+            f"The optimizer's step{in_line(case.line(last))} has no gradient to use: they were put to zero"
             f"{in_line(line)}, after backward() and before it."
         )
         ways_out = ("Call zero_grad() before backward(), or after step().",)
@@ -75,20 +72,25 @@ def emptied(case: Case) -> Iterator[Finding]:
 
 def late(case: Case) -> Iterator[Finding]:
     """Gradients that are changed, as by clipping, after the step that uses them, and then put to zero."""
-    last = next((step for step in reversed(case.longest) if step.function == "step"), None)
+    last = case.last_step
     # What is done to one of them is done to all.
     leaf = next((one for one in case.leaves if last is not None and changes(last, one)), None)
     if leaf is None:
         return
-    stepped: Step | None = None
-    changed: Step | None = None
+    stepped = changed = None
     storages: set[int] = set()
     for step in case.longest:
         if step.function in BACKWARD:
             stepped, changed, storages = None, None, set()
         elif zeroes(step, leaf):
             if stepped is not None and changed is not None:
-                yield _late(case, stepped, changed)
+                line = case.line(changed)
+                sentence = (
+                    f"Gradients are changed{in_line(line)} after the optimizer's step{in_line(case.line(stepped))} has "
+                    "used them, and put to zero before any other step: the change has no effect."
+                )
+                ways_out = ("Change gradients, as by clip_grad_norm_(), between backward() and step().",)
+                yield Finding("late", sentence, (), line, ways_out=ways_out)
                 return
             stepped = None
         elif step.function == "step" and changes(step, leaf):
@@ -97,16 +99,6 @@ def late(case: Case) -> Iterator[Finding]:
             storages.update(one.storage for one in step.makes)
         elif stepped is not None and any(one.storage in storages for one in step.writes):
             changed = step
-
-
-def _late(case: Case, stepped: Step, changed: Step) -> Finding:
-    line = case.line(changed)
-    sentence = (
-        f"Gradients are changed{in_line(line)} after the optimizer's step{in_line(case.line(stepped))} has used them, "
-        "and put to zero before any other step: the change has no effect."
-    )
-    ways_out = ("Change gradients, as by clip_grad_norm_(), between backward() and step().",)
-    return Finding("late", sentence, (), line, ways_out=ways_out)
 
 
 def missed(case: Case) -> Iterator[Finding]:
@@ -145,15 +137,9 @@ def _after(case: Case) -> Sequence[Step]:
 
 def _left(case: Case, after: Sequence[Step]) -> list[str]:
     """The parameters of the pass, if no optimizer holds one, nor seems to have put its gradient to zero."""
-    trained = _trained(case)
+    trained = case.trained
     are_held = any(zeroes(step, one) for step in after for one in trained.values())
     return [] if are_held or any(id(one) in case.optimized for one in trained.values()) else [*trained]
-
-
-def _trained(case: Case) -> dict[str, Tensor]:
-    """The parameters of the models that the pass brings gradients."""
-    reached = {id(one) for one in case.leaves}
-    return {name: one for name, one in case.parameters.items() if id(one) in reached}
 
 
 DIFFERENCES = {"sub", "__sub__", "__isub__", "add", "__add__", "addcmul", "addcdiv", "lerp"}
@@ -170,7 +156,7 @@ def _lost(after: Sequence[Step], leaves: dict[str, Tensor]) -> list[tuple[str, S
 
 def replaced(case: Case) -> Iterator[Finding]:
     """Parameters that get a gradient and that no optimizer holds, if one holds what was in their place."""
-    trained = _trained(case)
+    trained = case.trained
     versions = [one._version for one in trained.values()]
     if not versions:
         return
@@ -199,11 +185,8 @@ def _gone(case: Case, trained: Mapping[str, Tensor], optimized: Sequence[Tensor]
     """How many parameters nobody but their optimizer has any more, if others of the model are among them, or they are
     those of a model like it."""
     ids = {id(one) for one in optimized}
-    if ids.isdisjoint(map(id, case.parameters.values())) and not _are_alike(optimized, trained.values()):
+    are_alike = Counter(one.shape for one in optimized) == Counter(one.shape for one in trained.values())
+    if ids.isdisjoint(map(id, case.parameters.values())) and not are_alike:
         return 0
     there = {id(one) for module in instances(Module) for one in module._parameters.values()}
     return len(ids - there - {id(one) for one in (*case.leaves, *(value for _, value in case.tensors_of_variables()))})
-
-
-def _are_alike(some: Iterable[Tensor], others: Iterable[Tensor]) -> bool:
-    return Counter(one.shape for one in some) == Counter(one.shape for one in others)

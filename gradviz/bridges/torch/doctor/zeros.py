@@ -10,7 +10,7 @@ import torch
 from torch.autograd.graph import Node
 
 from ....program.errors import code, listed
-from ..graph import Output, Saved, dtype_of, saved_by, type_of
+from ..graph import Output, Saved, dim_of, dtype_of, reached, saved_by, type_of
 from ..origins import Origin
 from .case import Case, each_of, in_line, subject, them, where
 from .diagnosis import Finding
@@ -53,22 +53,19 @@ def zeros(case: Case) -> Iterator[Finding]:
         yield from likely or _unexplained(case, [name for _, name in zero_leaves])
         return
     born = births(case, is_zero, every=True)
-    by_node: dict[Node, list[str]] = {}
-    of: dict[Node, Birth] = {}
+    by_node: dict[Node, tuple[Birth, list[str]]] = {}
     flat = _behind(case, zero_leaves, lambda node: type_of(node) in FLAT)
     for node, name in zero_leaves:
         if flat is not None and name in flat.names:  # whatever comes after that
             born[Output(node, 0)] = [Birth(flat.node, None, "sent")]
         for birth in born.get(Output(node, 0), []):
             origin = birth.node if birth.how != "sent" else _dead_before(case, birth.node) or birth.node
-            of.setdefault(origin, birth)
-            by_node.setdefault(origin, []).append(name)
+            by_node.setdefault(origin, (birth, []))[1].append(name)
     in_findings: set[str] = set()
-    ranked = sorted(by_node.items(), key=lambda row: _rank(case, row[0]))
-    for node, names in ranked:
+    for node, (birth, names) in sorted(by_node.items(), key=lambda row: _rank(case, row[0])):
         if own := [name for name in names if name not in in_findings]:
             in_findings.update(own)
-            finding = _zero(case, of[node], node, own)
+            finding = _zero(case, birth, node, own)
             if finding.harm or not any(map(is_not_finite, case.graph_roots)):
                 yield finding
 
@@ -215,10 +212,9 @@ def _of_one(node: Node) -> str:
     if type_of(node) not in ("softmax", "log_softmax"):
         return ""
     result = next((one.tensor for one in saved_by(node) if one.name == "result"), None)
-    dim = getattr(node, "_saved_dim", None)
+    dim = dim_of(node)
     if result is None or dim is None or not result.dim():
         return ""
-    dim = dim - (1 << 64) if dim >= 1 << 63 else dim
     return f"dimension {dim} of {' × '.join(map(str, result.shape))}, of one element" if result.shape[dim] == 1 else ""
 
 
@@ -254,10 +250,7 @@ def _always(case: Case, zero_leaves: Sequence[tuple[Node, str]]) -> Iterator[Fin
 
 def _shut(case: Case, zero: set[Node]) -> set[Node]:
     """The operators that may cut every element off: gradients of zeros have come to all leaves behind them."""
-    alive = {node for node in leaf_gradients(case) if node not in zero}
-    for node in case.graph.nodes:
-        if not alive.isdisjoint(before for before, _ in node.next_functions):
-            alive.add(node)
+    alive = case.graph.on_the_way(Output(leaf, 0) for leaf in leaf_gradients(case) if leaf not in zero)
     return {node for node in case.graph.nodes if type_of(node) in CUTS and node not in alive}
 
 
@@ -304,23 +297,16 @@ def _after(case: Case, kind: str, behind: _Behind, why: str, *ways_out: str) -> 
 
 def _behind(case: Case, zero_leaves: Sequence[tuple[Node, str]], stops: Callable[[Node], bool]) -> _Behind | None:
     """The leaves that are behind operators that stop gradients; None: there are none."""
-    reached = _open(case, stops)
-    names = [name for node, name in zero_leaves if node not in reached]
+    still_open = _open(case, stops)
+    names = [name for node, name in zero_leaves if node not in still_open]
     last = next((node for node in reversed(case.graph.nodes) if stops(node)), None)
     return _Behind(names, last) if names and last is not None else None
 
 
 def _open(case: Case, stops: Callable[[Node], bool]) -> set[Node]:
     """What gradients come to on ways that pass no operator that stops them."""
-    stack = [one.node for one in case.graph.roots]
-    reached = set(stack)
-    while stack:
-        node = stack.pop()
-        if node in case.graph.leaves or not stops(node):
-            before = [one for one, _ in node.next_functions if one is not None and one not in reached]
-            reached.update(before)
-            stack += before
-    return {node for node in reached if node in case.graph.leaves or not stops(node)}
+    nodes = reached((one.node for one in case.graph.roots), stops)
+    return {node for node in nodes if node in case.graph.leaves or not stops(node)}
 
 
 def _is_done(case: Case) -> bool:
