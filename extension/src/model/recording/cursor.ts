@@ -8,8 +8,8 @@ import type { Frame, Line, Names, Narration, Subnet, Trace, TraceEvent } from ".
 import { allLines, beginOf, behind, endOf, eventAt, forwardId, isObstacle, lengthOf, linesById, linesNamed, memoized, outward, subnetsById } from "./lookup";
 
 /** A stay in a nested net. */
-interface Stay {
-  subnet: string | null;
+export interface Stay {
+  subnet: Subnet;
   /** The run of the net; null while the pass is generated. */
   frame: number | null;
   /** The event that entered it. */
@@ -27,7 +27,9 @@ export const placesOf = memoized((trace) => {
   const stays = new Map<number | null, Stay>();
   let stay: Stay | null = null;
   const enter = (entered: number, { subnet, frame }: Pick<TraceEvent, "subnet" | "frame">): void => {
-    stay = { subnet, frame, entered, end: endOf(trace) - 1, around: stay };
+    // A document is refused whose events enter a net that it does not have.
+    const net = subnetsById(trace).get(subnet ?? "") as Subnet;
+    stay = { subnet: net, frame, entered, end: endOf(trace) - 1, around: stay };
     stays.set(frame, stay);
   };
   for (const one of trace.part?.entered ?? []) enter(one.at - 1, one);
@@ -91,22 +93,9 @@ export function out(trace: Trace, position: number): number {
   return behind > position ? behind : over(trace, position);
 }
 
-/** One of the nested nets that are open at a position. */
-export interface Crumb {
-  subnet: Subnet;
-  /** The run of it; null while the pass is generated. */
-  frame: number | null;
-  /** The event that entered it. */
-  entered: number;
-}
-
-/** The nested nets that are open at a position, from the outside in. */
-export function crumbs(trace: Trace, position: number): Crumb[] {
-  const stays = outward(placesOf(trace).at(position), ({ around }) => around).reverse();
-  return stays.flatMap(({ subnet: id, frame, entered }) => {
-    const subnet = subnetsById(trace).get(id ?? "");
-    return subnet ? [{ subnet, frame, entered }] : [];
-  });
+/** The stays in nested nets that are open at a position, from the outside in. */
+export function crumbs(trace: Trace, position: number): Stay[] {
+  return outward(placesOf(trace).at(position), ({ around }) => around).reverse();
 }
 
 /** "2.loop_net[3]/0.net" for the nested net of an event, or one that it enters; without a run "2.loop_net/0.net". */
@@ -161,10 +150,9 @@ function passes(trace: Trace, event: TraceEvent, target: string): boolean {
  * is about the same lines in the iteration `by` further on, else the beginning of that iteration. Null: there is none.
  */
 export function otherIteration(trace: Trace, position: number, by: 1 | -1): number | null {
-  const open = crumbs(trace, position);
-  const round = open.reverse().find(({ frame }) => frame !== null && trace.frames[frame]?.iteration !== null);
+  const round = crumbs(trace, position).reverse().find(({ frame }) => frame !== null && trace.frames[frame]?.iteration !== null);
   const event = currentEvent(trace, position);
-  if (!round || round.frame === null || !event) return null;
+  if (!round || !event) return null;
   const entered = sibling(trace, round, by);
   if (entered === null) return null;
   const end = placesOf(trace).at(entered + 1)?.end ?? entered;
@@ -176,7 +164,7 @@ export function otherIteration(trace: Trace, position: number, by: 1 | -1): numb
 }
 
 /** The event that enters the same net in the iteration `by` further on. */
-function sibling(trace: Trace, round: Crumb, by: 1 | -1): number | null {
+function sibling(trace: Trace, round: Stay, by: 1 | -1): number | null {
   const frame = trace.frames[round.frame ?? -1];
   for (let number = round.entered + by; frame && number >= beginOf(trace) && number < endOf(trace); number += by) {
     const event = eventAt(trace, number);

@@ -3,7 +3,7 @@
 
 import { mathElement } from "../../formula/mathml";
 import { stepFormula } from "../../formula/steps";
-import { crumbs, currentEvent, lengthBy, narrationAt, nextEvent, visitedBy, type Crumb } from "../../model/recording/cursor";
+import { crumbs, currentEvent, lengthBy, narrationAt, nextEvent, visitedBy, type Stay } from "../../model/recording/cursor";
 import { beginOf, linesById, numberOf } from "../../model/recording/lookup";
 import { roundText } from "../../model/recording/values";
 import type { EventKind, Trace, TraceEvent } from "../../model/schema";
@@ -42,7 +42,7 @@ export function createCrumbs(trace: Trace, navigation: Navigation) {
 }
 
 /** "While #2 · iteration 3 of 5", "If #1 · then_net"; "∂" before what runs a backward pass. */
-function label(trace: Trace, { subnet, frame }: Crumb): string {
+function label(trace: Trace, { subnet, frame }: Stay): string {
   const run = frame === null ? undefined : trace.frames[frame];
   const owner = linesById(trace).get((run?.is_backward ? subnet.backward_owner : subnet.owner) ?? subnet.backward_owner ?? "");
   const who = `${owner?.role === "forward" ? "" : "∂"}${owner?.type ?? ""} #${(owner && numberOf(owner)) ?? ""}`;

@@ -58,7 +58,8 @@ test("the nets that are open where a part begins are known from before", () => {
   const loop = loopTrace();
   const inside = loop.events.findIndex((_, index) => crumbs(loop, index).length === 2 && crumbs(loop, index + 2).length < 2);
   const later = partOf(loop, inside, 6);
-  for (let position = inside; position <= inside + 6; position++) assert.deepEqual(crumbs(later, position), crumbs(loop, position));
+  const openAt = (trace: Trace, position: number) => crumbs(trace, position).map(({ subnet, frame, entered }) => ({ subnet, frame, entered }));
+  for (let position = inside; position <= inside + 6; position++) assert.deepEqual(openAt(later, position), openAt(loop, position));
 });
 
 test("a part that ends behind its recording is refused", () => {
