@@ -27,8 +27,6 @@ type Computed = Row & { value: Value };
 export interface Rows {
   trace: Trace;
   rows: Row[];
-  /** Of each position, counted from where the events begin, the first of its rows; one more for the end. */
-  first: Int32Array;
   /** By name and by version, in their order; what was fed is at position 0. */
   computed: Map<string, Computed[]>;
   /** Every blob by its name, and every version of it. */
@@ -39,19 +37,16 @@ export interface Rows {
 export const rowsOf = memoized((trace): Rows => {
   const rows: Row[] = [];
   const begin = beginOf(trace);
-  const first = new Int32Array(trace.events.length + 2);
   trace.events.forEach(({ kind, frame, blobs, row: { writes } }, index) => {
-    first[index + 1] = rows.length;
     const computes = writes.length > 0 && (kind === "Ran" || kind === "GradWritten");
     for (const blob of writes.length > 0 ? writes : [blobs[0] ?? ""]) {
       rows.push({ position: begin + index + 1, blob, value: computes ? valueOf(trace, frame, blob) : undefined });
     }
   });
-  first[trace.events.length + 1] = rows.length;
   const lines = allLines(trace).flatMap((line) => [line, ...line.history]).flatMap(({ inputs, outputs }) => [...inputs, ...outputs]);
   const found = trace.subnets.flatMap(({ blobs }) => blobs);
   const versions = [...lines, ...found, ...Object.keys(trace.values), ...rows.map(({ blob }) => blob).filter(Boolean)];
-  return { trace, rows, first, computed: computedIn(trace, rows), names: new Set([...versions, ...versions.map(bare)]) };
+  return { trace, rows, computed: computedIn(trace, rows), names: new Set([...versions, ...versions.map(bare)]) };
 });
 
 function computedIn(trace: Trace, rows: Row[]): Rows["computed"] {
@@ -64,6 +59,12 @@ function computedIn(trace: Trace, rows: Row[]): Rows["computed"] {
     if (row.value) for (const name of [row.blob, bare(row.blob)]) addTo(byName, name, row as Computed);
   }
   return byName;
+}
+
+/** The rows of the event before a position. */
+export function rowsAt({ rows }: Rows, position: number): Row[] {
+  const upTo = (limit: number): number => behind(rows, limit, (row) => row.position);
+  return rows.slice(upTo(position - 1), upTo(position));
 }
 
 /** Every position at which one of these blobs gets a value. */
@@ -244,11 +245,9 @@ function happening(trace: Trace, condition: Node, positions: number[] | null): O
   const all = rowsOf(trace);
   const rows = new Map<number, Row>();
   const among = positions ?? askedIn(all, condition);
-  const look = (row: Row): void => {
+  for (const row of among?.flatMap((position) => rowsAt(all, position)) ?? all.rows) {
     if (!rows.has(row.position) && evaluate(condition, findIn(all, row)) === true) rows.set(row.position, row);
-  };
-  if (among === null) all.rows.forEach(look);
-  else for (const at of among.map((position) => position - beginOf(trace))) all.rows.slice(all.first[at], all.first[at + 1]).forEach(look);
+  }
   return { condition, positions: [...rows.keys()], rows };
 }
 
