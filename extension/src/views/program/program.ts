@@ -36,7 +36,6 @@ function createSection(part: Part, shared: Shared) {
   const body = element("div", { class: `gv-lines gv-lines-${part}`, role: "tree", "aria-label": title });
   const counts = operatorCounts(trace[part]);
   let items: Item[] = [];
-  let places = new Map<string, number>();
   /** The line that the Tab key reaches. */
   let active = "";
   let selected: string | null = null;
@@ -83,28 +82,21 @@ function createSection(part: Part, shared: Shared) {
     }
     for (const [key, row] of list.rows) if ("round" in row) row.round.textContent = shared.rounds.get(key) ?? "";
     if (isOther) list.measure();
-    if (line !== undefined) reveal(line);
-  }
-
-  function reveal(line: string): void {
-    const at = places.get(line);
-    if (at !== undefined) list.reveal(at);
+    if (line !== undefined) list.reveal(line);
   }
 
   /** Outlines a line where it can be seen; null outlines none. */
   function select(line: string | null): void {
     for (const one of [selected, line]) list.rows.get(one ?? "")?.element.classList.toggle("gv-selected", one === line);
     selected = line;
-    if (line !== null) reveal(line);
+    if (line !== null) list.reveal(line);
   }
 
   /** What is open is something else. */
   function fill(): void {
     const hadFocus = body.contains(document.activeElement);
     items = itemsOf(trace, part, shared.open);
-    places = new Map(items.map(({ key }, index) => [key, index]));
-    if (!places.has(active)) activate(items[0]?.key ?? "");
-    else list.keep(places.get(active) ?? -1);
+    if (!items.some(({ key }) => key === active)) activate(items[0]?.key ?? "");
     list.fill(items.length);
     for (const row of lineRows()) foldRow(row, shared.open.has(row.line.id));
     if (hadFocus) list.rows.get(active)?.element.focus({ preventScroll: true });
@@ -115,14 +107,14 @@ function createSection(part: Part, shared: Shared) {
     if (before) before.element.tabIndex = -1;
     if (now) now.element.tabIndex = 0;
     active = line;
-    list.keep(places.get(line) ?? -1);
+    list.keep(line);
   }
 
   function focus(index: number): void {
     const item = items[index];
     if (!item?.line) return;
     activate(item.key);
-    list.lead(index)?.element.focus({ preventScroll: true });
+    list.lead(item.key)?.element.focus({ preventScroll: true });
   }
 
   function next(from: number, by: 1 | -1): number {
@@ -140,14 +132,14 @@ function createSection(part: Part, shared: Shared) {
   return {
     head,
     body,
-    has: (line: string) => places.has(line),
+    has: (line: string) => list.placeOf(line) >= 0,
     show,
     select,
     mark: () => lineRows().forEach((row) => markRow(row, shared.breakpoints)),
     fill,
     /** Moves the focus so many lines on; false: there are no more. */
     walk(from: string, by: 1 | -1) {
-      const to = next(places.get(from) ?? 0, by);
+      const to = next(list.placeOf(from), by);
       if (!items[to]) return false;
       focus(to);
       return true;
