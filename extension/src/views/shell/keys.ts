@@ -4,19 +4,7 @@ import { element } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
 
 /** What keys ask for beside moves: each is told of below. */
-export interface Commands {
-  into(): void;
-  fit(): void;
-  breakpoint(): void;
-  watch(): void;
-  ledger(): void;
-  numbers(): void;
-  search(): void;
-  find(): void;
-  group(): void;
-  toggleHelp(): void;
-  escape(): void;
-}
+export type Commands = Record<"into" | "fit" | "breakpoint" | "watch" | "ledger" | "numbers" | "search" | "find" | "group" | "toggleHelp" | "escape", () => void>;
 
 type Keyboard = Navigation & Commands;
 
