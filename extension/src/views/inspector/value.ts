@@ -240,13 +240,8 @@ function contents(trace: Trace, frame: number): HTMLElement {
   return element("div", { class: "gv-card" }, choice.element, shown);
 }
 
-/** What the person chose of the rule. */
-export interface ChosenOfRule {
-  isRuleOpen: boolean;
-}
-
 /** The rule that gave an operator its gradient: where it is written, and its text. Of a line the rule of its operator, or of the one that it came from; nothing where there is none. */
-export function ruleCard(trace: Trace, line: Line | undefined, chosen: ChosenOfRule): HTMLElement[] {
+export function ruleCard(trace: Trace, line: Line | undefined, chosen: { isRuleOpen: boolean }): HTMLElement[] {
   const place = line && ruleOf(trace, line);
   if (!line || !place) return [];
   const { type } = forwardOf(trace, line) ?? line;
