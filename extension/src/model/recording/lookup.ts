@@ -153,8 +153,6 @@ export interface Group {
   /** The forward lines in it and in the groups inside. */
   forward: Line[];
   backward: Line[];
-  /** Since when each of its backward lines exists, in rising order. */
-  linesFrom: number[];
 }
 
 type Groups = ReturnType<typeof groupsOf>;
@@ -164,14 +162,13 @@ export const groupsOf = memoized((trace) => {
   /** The innermost group that holds a line. */
   const of = new Map<string, Group>();
   for (const { id, around, lines: own } of trace.graph.groups) {
-    const group: Group = { id, around: around === null ? null : (byId.get(around) ?? null), forward: [], backward: [], linesFrom: [] };
+    const group: Group = { id, around: around === null ? null : (byId.get(around) ?? null), forward: [], backward: [] };
     byId.set(id, group);
     for (const line of own) of.set(line, group);
   }
   for (const line of allLines(trace)) {
     for (const { forward, backward } of outward(of.get(line.id), ({ around }) => around)) (line.role === "forward" ? forward : backward).push(line);
   }
-  for (const group of byId.values()) group.linesFrom = group.backward.map(({ made }) => made).sort((a, b) => a - b);
   return { byId, of };
 });
 

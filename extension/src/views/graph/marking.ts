@@ -3,7 +3,7 @@
 
 import { breakpointsAt } from "../../model/filters/marks";
 import { currentEvent, faultAt, hasRun, isStale, linesAbout, lineState, type LineState } from "../../model/recording/cursor";
-import { addTo, allLines, behind, type Group, groupOfNode, groupsAround, groupsOf, linesNamed, numberIn } from "../../model/recording/lookup";
+import { addTo, allLines, type Group, groupOfNode, groupsAround, groupsOf, linesNamed, numberIn } from "../../model/recording/lookup";
 import type { BreakpointEntry, Line, Trace } from "../../model/schema";
 import { svgElement } from "../elements/dom";
 import { isSum } from "../elements/kinds";
@@ -164,9 +164,9 @@ function createGroupMarking(trace: Trace, drawing: Drawing) {
   /** `own` are its lines that the event is about. */
   function update(node: GroupNode, group: Group, position: number, own: string[], isFaulty: boolean): void {
     const isNew = own.some((line) => currentEvent(trace, position)?.lines.includes(line));
-    const count = behind(group.linesFrom, position);
+    const count = group.backward.filter(({ made }) => made <= position).length;
     const state = isNew ? "new" : own.length > 0 ? "current" : !node.isForward && count === 0 ? "future" : "past";
-    const all = group.linesFrom.length;
+    const all = group.backward.length;
     const progress = node.isForward || count === all ? node.says : `${count} of ${all} made`;
     const text = own[0] === undefined ? progress : node.isForward ? `here: #${numberIn(own[0])}` : `here · ${progress}`;
     dress(node.element, state, { obstacle: node.isForward && isFaulty });
