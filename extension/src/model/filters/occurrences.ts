@@ -305,13 +305,12 @@ export function leftOutOf(trace: Trace, { condition }: Occurrences): string[] {
   return condition ? [...new Set(mentioned(condition).filter(isMissing).map(nameOf))] : [];
 }
 
-/** The next position that a target of "run to" names, or the last one before; null: there is none, or it says nothing. */
-export function runTo(trace: Trace, position: number, target: string, isBack = false): number | null {
-  const move = isBack ? before : after;
-  const destination = move(occursAt(trace, target), position);
+/** The next position that a target of "run to" names; null: there is none, or it says nothing. */
+export function runTo(trace: Trace, position: number, target: string): number | null {
+  const destination = after(occursAt(trace, target), position);
   if (destination !== null) return destination;
   try {
-    return move(occurrencesOf(trace, target).positions, position);
+    return after(occurrencesOf(trace, target).positions, position);
   } catch (error) {
     if (error instanceof ConditionError) return null;
     throw error;
