@@ -9,22 +9,11 @@ import { isSum } from "../elements/kinds";
 import type { Navigation } from "../elements/navigation";
 import { count as howMany, counted } from "../elements/numbers";
 import { createWindowed, textHeight } from "../elements/windowed";
-import { createRow, createTitle, foldRow, itemsOf, lengthOf, markRow, nestedIn, titleKey, updateRow, type Item, type LineItem, type Part, type Row, type Title } from "./rows";
+import { createRow, createTitle, itemsOf, lengthOf, nestedIn, titleKey, updateRow, type Item, type Part, type Row, type Shared, type Title } from "./rows";
 
 /** Of a row of one line of text, in pixels, and of each line more; the width of a character, and of all beside the text. */
 const ROW = { first: 21.2, more: 19.2, character: 7.2, beside: 60 };
 const INDENT = 14;
-
-/** What the parts of the program share. */
-interface Shared {
-  trace: Trace;
-  position: number;
-  breakpoints: readonly BreakpointEntry[];
-  /** The lines whose nested nets are shown. */
-  open: Set<string>;
-  /** By the keys of their titles the runs of the nested nets that we are in. */
-  rounds: Map<string, string>;
-}
 
 type Section = ReturnType<typeof createSection>;
 
@@ -43,23 +32,26 @@ function createSection(part: Part, shared: Shared) {
 
   function build(index: number): Row | Title {
     const item = items[index] as Item;
-    if (item.line) return buildRow(item);
+    if (item.line) {
+      const row = createRow(trace, item);
+      update(row);
+      return row;
+    }
     const title = createTitle(item);
     title.round.textContent = shared.rounds.get(item.key) ?? "";
     return title;
   }
 
-  function buildRow(item: LineItem): Row {
-    const row = createRow(trace, item);
-    updateRow(row, trace, shared.position);
-    foldRow(row, shared.open.has(item.key));
-    markRow(row, shared.breakpoints);
-    row.element.classList.toggle("gv-selected", item.key === selected);
-    row.element.tabIndex = item.key === active ? 0 : -1;
-    return row;
+  /** Whether the text of the row is another one now. */
+  function update(row: Row): boolean {
+    row.element.classList.toggle("gv-selected", row.line.id === selected);
+    row.element.tabIndex = row.line.id === active ? 0 : -1;
+    return updateRow(row, shared);
   }
 
-  const lineRows = (): Row[] => [...list.rows.values()].filter((row) => "line" in row);
+  function updateAll(): void {
+    for (const row of list.rows.values()) if ("line" in row) update(row);
+  }
 
   function estimate(index: number, width: number): number {
     const item = items[index];
@@ -78,7 +70,7 @@ function createSection(part: Part, shared: Shared) {
     let isOther = false;
     for (const id of touched) {
       const row = list.rows.get(id);
-      if (row && "line" in row && updateRow(row, trace, shared.position)) isOther = true;
+      if (row && "line" in row && update(row)) isOther = true;
     }
     for (const [key, row] of list.rows) if ("round" in row) row.round.textContent = shared.rounds.get(key) ?? "";
     if (isOther) list.measure();
@@ -87,8 +79,9 @@ function createSection(part: Part, shared: Shared) {
 
   /** Outlines a line where it can be seen; null outlines none. */
   function select(line: string | null): void {
-    for (const one of [selected, line]) list.rows.get(one ?? "")?.element.classList.toggle("gv-selected", one === line);
+    if (line === null && selected === null) return;
     selected = line;
+    updateAll();
     if (line !== null) list.reveal(line);
   }
 
@@ -98,15 +91,13 @@ function createSection(part: Part, shared: Shared) {
     items = itemsOf(trace, part, shared.open);
     if (!items.some(({ key }) => key === active)) activate(items[0]?.key ?? "");
     list.fill(items.length);
-    for (const row of lineRows()) foldRow(row, shared.open.has(row.line.id));
+    updateAll();
     if (hadFocus) list.rows.get(active)?.element.focus({ preventScroll: true });
   }
 
   function activate(line: string): void {
-    const [before, now] = [list.rows.get(active), list.rows.get(line)];
-    if (before) before.element.tabIndex = -1;
-    if (now) now.element.tabIndex = 0;
     active = line;
+    updateAll();
     list.keep(line);
   }
 
@@ -135,7 +126,7 @@ function createSection(part: Part, shared: Shared) {
     has: (line: string) => list.placeOf(line) >= 0,
     show,
     select,
-    mark: () => lineRows().forEach((row) => markRow(row, shared.breakpoints)),
+    update: updateAll,
     fill,
     /** Moves the focus so many lines on; false: there are no more. */
     walk(from: string, by: 1 | -1) {
@@ -251,7 +242,7 @@ export function createProgram(trace: Trace, navigation: Navigation) {
 
   function mark(breakpoints: readonly BreakpointEntry[]): void {
     shared.breakpoints = breakpoints;
-    for (const section of both) section.mark();
+    for (const section of both) section.update();
   }
 
   return { element: pane, show, select, mark, dispose: () => both.forEach((section) => section.dispose()) };
