@@ -188,11 +188,6 @@ export function currentEvent(trace: Trace, position: number): TraceEvent | undef
   return eventAt(trace, position - 1);
 }
 
-/** The event that a step would bring; undefined at the end. */
-export function nextEvent(trace: Trace, position: number): TraceEvent | undefined {
-  return eventAt(trace, position);
-}
-
 /** The id of the forward line that an event is about; undefined where it is about none. */
 export function forwardLine(event: TraceEvent | undefined): string | undefined {
   if (!event || event.forward === null) return undefined;

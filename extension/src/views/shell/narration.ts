@@ -3,8 +3,8 @@
 
 import { mathElement } from "../../formula/mathml";
 import { stepFormula } from "../../formula/steps";
-import { crumbs, currentEvent, lengthBy, narrationAt, nextEvent, visitedBy, type Stay } from "../../model/recording/cursor";
-import { beginOf, linesById, numberOf } from "../../model/recording/lookup";
+import { crumbs, currentEvent, lengthBy, narrationAt, visitedBy, type Stay } from "../../model/recording/cursor";
+import { beginOf, eventAt, linesById, numberOf } from "../../model/recording/lookup";
 import { roundText } from "../../model/recording/values";
 import type { EventKind, Trace, TraceEvent } from "../../model/schema";
 import { button, code, element, iconButton, ICONS, marked, rewinding, svgElement, version, type Child } from "../elements/dom";
@@ -80,7 +80,7 @@ export function createNarration(trace: Trace) {
     rewind();
     outcome.replaceChildren();
     tell(trace, position, kind, sentence);
-    const coming = nextEvent(trace, position);
+    const coming = eventAt(trace, position);
     next.replaceChildren(...(coming ? ["next: ", ...subject(trace, coming), " ", element("kbd", {}, "→")] : trace.upcoming !== null ? [element("b", { class: "gv-now" }, "now"), " runs next: ", trace.upcoming, " ", element("kbd", {}, "→")] : ["the end"]));
   }
 
