@@ -117,16 +117,9 @@ function elementOf(trace: Trace, frame: Frame): string {
 /** Every position whose event matches a target. */
 export function occursAt(trace: Trace, target: string): number[] {
   const isPassage = /^\d+\.\w+(\[\d+\])?|^iteration \d+$/.test(target);
-  // Events of a loop share their lists of targets, which are looked through once.
-  const seen = new Map<string[], boolean>();
-  const isNamed = ({ targets }: TraceEvent): boolean => {
-    const hasTarget = seen.get(targets) ?? targets.includes(target);
-    seen.set(targets, hasTarget);
-    return hasTarget;
-  };
   const positions: number[] = [];
   trace.events.forEach((event, number) => {
-    if (isNamed(event) || (isPassage && passes(trace, event, target))) positions.push(beginOf(trace) + number + 1);
+    if (event.targets.includes(target) || (isPassage && passes(trace, event, target))) positions.push(beginOf(trace) + number + 1);
   });
   return positions;
 }
