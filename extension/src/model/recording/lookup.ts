@@ -79,8 +79,7 @@ export const subnetsById = memoized((trace) => new Map(trace.subnets.map((net) =
 
 /** What the drawing shows for a line or a nested net that is folded in it; in the drawing with its plumbing, `whole`, all is shown. */
 export function drawnAs(trace: Trace, isWhole: boolean): (id: string) => string {
-  const folded = new Map(isWhole ? [] : Object.entries(trace.graph.folded));
-  return (id) => folded.get(id) ?? id;
+  return (id) => (isWhole ? id : (trace.graph.folded[id] ?? id));
 }
 
 /** The lines with these ids, without those that there are not. */

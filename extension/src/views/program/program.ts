@@ -3,7 +3,7 @@
 import { crumbs, currentEvent, isRefused, linesAbout, operatorCounts } from "../../model/recording/cursor";
 import { endOf, linesById, subnetOf, subnetsById } from "../../model/recording/lookup";
 import { roundText } from "../../model/recording/values";
-import type { BreakpointEntry, Line, Subnet, Trace } from "../../model/schema";
+import type { BreakpointEntry, Line, Trace } from "../../model/schema";
 import { element } from "../elements/dom";
 import { isSum } from "../elements/kinds";
 import type { Navigation } from "../elements/navigation";
@@ -200,20 +200,17 @@ export function createProgram(trace: Trace, navigation: Navigation) {
   /** Opens the nests of the nets that have been entered since the last move; what a person folds then stays folded. */
   function follow(position: number): void {
     const here = crumbs(trace, position);
-    for (const crumb of here) if (!entered.has(crumb.entered)) enter(crumb.subnet, crumb.frame);
-    entered = new Set(here.map((crumb) => crumb.entered));
     shared.rounds.clear();
-    for (const { subnet, frame } of here) {
-      const run = frame === null ? undefined : trace.frames[frame];
-      const owner = run?.is_backward ? subnet.backward_owner : subnet.owner;
-      if (run && owner !== null) shared.rounds.set(titleKey(owner, subnet), roundText(trace, run));
+    for (const crumb of here) {
+      const { owner, backward_owner } = crumb.subnet;
+      const run = trace.frames[crumb.frame ?? -1];
+      const owners = run ? [run.is_backward ? backward_owner : owner] : [owner, backward_owner];
+      for (const one of owners.filter((line) => line !== null)) {
+        if (!entered.has(crumb.entered)) setOpen(one, true);
+        if (run) shared.rounds.set(titleKey(one, crumb.subnet), roundText(trace, run));
+      }
     }
-  }
-
-  function enter(net: Subnet, frame: number | null): void {
-    const isBackward = frame === null ? null : trace.frames[frame]?.is_backward;
-    if (isBackward !== true && net.owner !== null) setOpen(net.owner, true);
-    if (isBackward !== false && net.backward_owner !== null) setOpen(net.backward_owner, true);
+    entered = new Set(here.map((crumb) => crumb.entered));
   }
 
   /** `touched` holds the lines that can look different than before. */
