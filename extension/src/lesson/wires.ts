@@ -2,7 +2,7 @@
 
 import { shortName } from "../formula/steps";
 import { blobOf, forwardRun, gradientsOf, isComplete, valueAt, type GradientSince } from "../model/recording/values";
-import { addTo, allLines, bare, forwardOf, linesById, linesNamed, memoized, subnetOf } from "../model/recording/lookup";
+import { addTo, allLines, bare, forwardOf, linesById, linesNamed, memoized, numberIn, subnetOf } from "../model/recording/lookup";
 import type { Line, Scalar, Trace, Value } from "../model/schema";
 import { currentEvent, hasRun } from "../model/recording/cursor";
 
@@ -147,7 +147,7 @@ function gradientName(trace: Trace, { blob, subnet, to }: Wire): string {
 /** The gradient of the wire's blob that comes through those that read it; where nobody does, or these are all, all of it. */
 function gradientAt(trace: Trace, { blob, subnet, to }: Wire, position: number): WireValue["value"] {
   const all = gradientsOf(trace, subnet, blob);
-  const readers = new Set(to.map((id) => Number(id.slice(id.lastIndexOf("f") + 1))));
+  const readers = new Set(to.map(numberIn));
   const own = all.filter(({ through }) => through !== null && readers.has(through));
   const isWhole = to.length === 0 || (own.length > 1 && all.every((one) => one.isSum || own.includes(one)));
   const sums = all.filter(({ isSum }) => isSum);

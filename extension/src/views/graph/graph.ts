@@ -53,10 +53,7 @@ export function matching(trace: Trace, text: string): string[] {
   if (wanted === "") return [];
   const index = /^#(\d+)$/.exec(wanted)?.[1];
   const has = (name: string): boolean => name.toLowerCase().includes(wanted);
-  const fits = (line: Line): boolean =>
-    index === undefined
-      ? has(line.type) || has(line.name) || line.outputs.some(has) || line.inputs.some(has)
-      : line.id.endsWith(`f${index}`) && line.role === "forward" || line.of === Number(index);
+  const fits = (line: Line): boolean => (index === undefined ? [line.type, line.name, ...touchedBy(line)].some(has) : numberOf(line) === Number(index));
   return allLines(trace).filter(fits).map(({ id }) => id);
 }
 

@@ -164,10 +164,10 @@ function createGroupMarking(trace: Trace, drawing: Drawing) {
   /** `own` are its lines that the event is about. */
   function update(node: GroupNode, group: Group, position: number, own: string[], isFaulty: boolean): void {
     const isNew = own.some((line) => currentEvent(trace, position)?.lines.includes(line));
-    const count = group.backward.filter(({ made }) => made <= position).length;
-    const state = isNew ? "new" : own.length > 0 ? "current" : !node.isForward && count === 0 ? "future" : "past";
     const all = group.backward.length;
-    const progress = node.isForward || count === all ? node.says : `${count} of ${all} made`;
+    const count = node.isForward ? all : group.backward.filter(({ made }) => made <= position).length;
+    const state = isNew ? "new" : own.length > 0 ? "current" : !node.isForward && count === 0 ? "future" : "past";
+    const progress = count === all ? node.says : `${count} of ${all} made`;
     const text = own[0] === undefined ? progress : node.isForward ? `here: #${numberIn(own[0])}` : `here · ${progress}`;
     dress(node.element, state, { obstacle: node.isForward && isFaulty });
     if (node.detail && node.detail.textContent !== text) node.detail.textContent = text;
