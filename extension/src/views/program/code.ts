@@ -77,7 +77,6 @@ export function createCode(trace: Trace, navigation: Navigation) {
   /** Of what runs again and again a part of a recording has the runs in it alone. */
   const absent = ({ subnet }: Called): string => (trace.part && subnet !== null ? "not computed in this part of the recording" : NOT_YET);
 
-  /** Shows a cell or a file. */
   function open(other: string): void {
     if (other === file || !files.includes(other)) return;
     file = choice.value = other;

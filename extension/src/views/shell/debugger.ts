@@ -17,7 +17,7 @@ import { createPredict } from "../lesson/predict";
 import { createText, type Chosen as ChosenOfText } from "../program/text";
 import { createTimeline } from "../timeline/timeline";
 import { createCrumbs, createFormula, createNarration } from "./narration";
-import { act, helpCard, keepShortcutsAway, type Commands } from "./keys";
+import { helpCard, ownKeys, type Commands } from "./keys";
 import { INSERT, type Insert } from "./notices";
 import { createToolbar } from "./toolbar";
 
@@ -217,7 +217,10 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
   }
 
   const disposed = new AbortController();
-  ownKeys(root, navigation, () => panes.commands, disposed.signal);
+  root.classList.add("gradviz");
+  root.tabIndex = 0;
+  root.setAttribute("role", "region");
+  ownKeys(root, () => ({ ...navigation, ...panes.commands }), disposed.signal);
   build();
   return {
     get position() {
@@ -316,7 +319,6 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
   }
   mark();
 
-  /** Shows teaching mode, or lets it go. */
   function teach(): void {
     root.classList.toggle("gv-teaching", lesson.isOn);
     toolbar.teach(lesson.isOn);
@@ -326,7 +328,6 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
   }
   teach();
 
-  /** Shows the table of the operators in the place of the graph, or the graph again. */
   function table(isTable: boolean): void {
     chosen.areOperatorsInTable = isTable;
     graph.table(isTable);
@@ -420,18 +421,4 @@ function createPaneTabs(panes: readonly HTMLElement[], chosen: Chosen) {
       tabs.dispose();
     },
   };
-}
-
-/** Takes keys while the focus is inside the root, and only then, until the signal comes. */
-function ownKeys(root: HTMLElement, navigation: Navigation, commands: () => Commands, signal: AbortSignal): void {
-  root.classList.add("gradviz");
-  root.tabIndex = 0;
-  root.setAttribute("role", "region");
-  const down = (event: KeyboardEvent): void => {
-    if (!act(event, { ...navigation, ...commands() })) return;
-    event.preventDefault();
-    event.stopPropagation();
-  };
-  keepShortcutsAway(root, signal);
-  root.addEventListener("keydown", down, { signal });
 }
