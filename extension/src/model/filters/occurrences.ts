@@ -4,7 +4,7 @@
 // The rows of a recording: what each event writes, or else is about, and what conditions find in them.
 
 import { currentEvent, occursAt, pathOf } from "../recording/cursor";
-import { addTo, allLines, bare, beginOf, behind, linesById, memoized, memoizedByText } from "../recording/lookup";
+import { addTo, allLines, bare, behind, eachEvent, linesById, memoized, memoizedByText } from "../recording/lookup";
 import { isLeftOut, loopAround, makerOf, valueOf } from "../recording/values";
 import { KINDS, type Trace, type TraceEvent, type Value } from "../schema";
 import { blobOf, ConditionError, evaluate, mentioned, nameOf, OWN_WORDS, parse, shown, truth, type Field, type Find, type Node, type Result } from "./conditions/conditions";
@@ -36,11 +36,10 @@ export interface Rows {
 /** The rows of a trace. */
 export const rowsOf = memoized((trace): Rows => {
   const rows: Row[] = [];
-  const begin = beginOf(trace);
-  trace.events.forEach(({ kind, frame, blobs, row: { writes } }, index) => {
+  eachEvent(trace, ({ kind, frame, blobs, row: { writes } }, position) => {
     const computes = writes.length > 0 && (kind === "Ran" || kind === "GradWritten");
     for (const blob of writes.length > 0 ? writes : [blobs[0] ?? ""]) {
-      rows.push({ position: begin + index + 1, blob, value: computes ? valueOf(trace, frame, blob) : undefined });
+      rows.push({ position, blob, value: computes ? valueOf(trace, frame, blob) : undefined });
     }
   });
   const lines = allLines(trace).flatMap((line) => [line, ...line.history]).flatMap(({ inputs, outputs }) => [...inputs, ...outputs]);
@@ -181,7 +180,8 @@ export const occurrencesOf = memoizedByText((trace, text: string): Occurrences =
 function named(trace: Trace, word: string): Occurrences | null {
   const targets = (positions: number[]): Occurrences => ({ condition: null, positions, rows: new Map() });
   if (/^[^:]+@[0-9]+$/.test(word)) {
-    const written = trace.events.flatMap(({ row }, index) => (row.writes.includes(word) ? [beginOf(trace) + index + 1] : []));
+    const written: number[] = [];
+    eachEvent(trace, ({ row }, position) => row.writes.includes(word) && written.push(position));
     if (written.length > 0) return targets(written);
   }
   const positions = occursAt(trace, word);

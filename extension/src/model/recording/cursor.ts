@@ -5,7 +5,7 @@
 // EnteredSubnet opens a nested net that its LeftSubnet closes; a net in which the recording stops stays open.
 
 import type { Frame, Line, Names, Narration, Subnet, Trace, TraceEvent } from "../schema";
-import { allLines, beginOf, behind, endOf, eventAt, forwardId, isObstacle, lengthOf, linesById, linesNamed, memoized, outward, subnetsById } from "./lookup";
+import { allLines, beginOf, behind, eachEvent, endOf, eventAt, forwardId, isObstacle, lengthOf, linesById, linesNamed, memoized, outward, subnetsById } from "./lookup";
 
 /** A stay in a nested net. */
 export interface Stay {
@@ -118,8 +118,8 @@ function elementOf(trace: Trace, frame: Frame): string {
 export function occursAt(trace: Trace, target: string): number[] {
   const isPassage = /^\d+\.\w+(\[\d+\])?|^iteration \d+$/.test(target);
   const positions: number[] = [];
-  trace.events.forEach((event, number) => {
-    if (event.targets.includes(target) || (isPassage && passes(trace, event, target))) positions.push(beginOf(trace) + number + 1);
+  eachEvent(trace, (event, position) => {
+    if (event.targets.includes(target) || (isPassage && passes(trace, event, target))) positions.push(position);
   });
   return positions;
 }

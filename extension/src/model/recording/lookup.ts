@@ -18,6 +18,11 @@ export const lengthOf = (trace: Trace): number => trace.part?.length ?? trace.ev
 /** The event with a number, which counts from 0 through the recording; undefined: there is none, or it is in another part. */
 export const eventAt = (trace: Trace, number: number): TraceEvent | undefined => trace.events[number - beginOf(trace)];
 
+/** Goes through the events of a document, each with the position behind it. */
+export function eachEvent(trace: Trace, act: (event: TraceEvent, position: number) => void): void {
+  trace.events.forEach((event, index) => act(event, beginOf(trace) + index + 1));
+}
+
 /** The same function, which reads each trace once. */
 export function memoized<T>(read: (trace: Trace) => T): (trace: Trace) => T {
   const cache = new WeakMap<Trace, T>();
@@ -154,8 +159,6 @@ export interface Group {
   backward: Line[];
 }
 
-type Groups = ReturnType<typeof groupsOf>;
-
 export const groupsOf = memoized((trace) => {
   const byId = new Map<string, Group>();
   /** The innermost group that holds a line. */
@@ -172,11 +175,11 @@ export const groupsOf = memoized((trace) => {
 });
 
 /** The groups that hold a line, from the innermost. */
-export function groupsAround(groups: Groups, line: string): Group[] {
-  return outward(groups.of.get(line), ({ around }) => around);
+export function groupsAround(trace: Trace, line: string): Group[] {
+  return outward(groupsOf(trace).of.get(line), ({ around }) => around);
 }
 
 /** The id of the group that a node of the drawing stands for, in either lane. */
-export function groupOfNode(groups: Groups, node: string): Group | undefined {
-  return groups.byId.get(node.replace(/\.backward$/, ""));
+export function groupOfNode(trace: Trace, node: string): Group | undefined {
+  return groupsOf(trace).byId.get(node.replace(/\.backward$/, ""));
 }

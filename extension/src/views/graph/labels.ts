@@ -4,7 +4,7 @@
 // that is free.
 
 import { endsOf, isSeveral, looseWires, severalAt, wiresBetween, wireValuesAt, type Several, type Wire, type WireValue } from "../../lesson/wires";
-import { addTo, endOf, groupOfNode, groupsOf, lengthOf, linesById, memoizedByText, netOf, subnetOf } from "../../model/recording/lookup";
+import { addTo, endOf, groupOfNode, lengthOf, linesById, memoizedByText, netOf, subnetOf } from "../../model/recording/lookup";
 import { placesOf } from "../../model/recording/cursor";
 import { elementsOf } from "../../model/recording/values";
 import type { Line, Trace } from "../../model/schema";
@@ -97,9 +97,8 @@ function edgeLabels(trace: Trace, { named }: Drawing): Planned[] {
 export function linesAt(trace: Trace, end: string, isBackward: boolean): Line[] {
   const line = linesById(trace).get(end);
   if (line) return [line];
-  const groups = groupsOf(trace);
   const port = PORT.exec(end);
-  const group = groupOfNode(groups, port?.[1] ?? end);
+  const group = groupOfNode(trace, port?.[1] ?? end);
   if (!group) return [];
   const inside = isBackward ? group.backward : group.forward;
   if (!port) return inside;

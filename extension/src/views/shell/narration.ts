@@ -4,7 +4,7 @@
 import { mathElement } from "../../formula/mathml";
 import { stepFormula } from "../../formula/steps";
 import { crumbs, currentEvent, lengthBy, narrationAt, visitedBy, type Stay } from "../../model/recording/cursor";
-import { beginOf, eventAt, linesById, numberOf } from "../../model/recording/lookup";
+import { eachEvent, eventAt, linesById, numberOf } from "../../model/recording/lookup";
 import { roundText } from "../../model/recording/values";
 import type { EventKind, Trace, TraceEvent } from "../../model/schema";
 import { button, code, element, iconButton, ICONS, marked, rewinding, svgElement, version, type Child } from "../elements/dom";
@@ -114,10 +114,10 @@ function called(word: HTMLElement, kind: EventKind, label: string): void {
 function longestPlaces(trace: Trace): number[] {
   const lengthOf = lengthBy(trace.templates);
   const longest = [{ position: 0, length: trace.summary.length }];
-  trace.events.forEach((event, index) => {
+  eachEvent(trace, (event, position) => {
     const length = labelOf(trace, event).length + lengthOf(event.narration);
     if (longest.length === CANDIDATES && length <= (longest[CANDIDATES - 1]?.length ?? 0)) return;
-    longest.push({ position: beginOf(trace) + index + 1, length });
+    longest.push({ position, length });
     longest.sort((a, b) => b.length - a.length).splice(CANDIDATES);
   });
   return longest.map(({ position }) => position);
