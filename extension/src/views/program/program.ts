@@ -90,8 +90,8 @@ function createSection(part: Part, shared: Shared) {
     const hadFocus = body.contains(document.activeElement);
     items = itemsOf(trace, part, shared.open);
     if (!items.some(({ key }) => key === active)) activate(items[0]?.key ?? "");
-    list.fill(items.length);
     updateAll();
+    list.fill(items.length);
     if (hadFocus) list.rows.get(active)?.element.focus({ preventScroll: true });
   }
 
