@@ -4,7 +4,7 @@
 // The rows of a recording: what each event writes, or else is about, and what conditions find in them.
 
 import { currentEvent, occursAt, pathOf } from "../recording/cursor";
-import { addTo, allLines, bare, behind, eachEvent, linesById, memoized, memoizedByText } from "../recording/lookup";
+import { addTo, allLines, bare, beginOf, behind, eachEvent, linesById, memoized, memoizedByText } from "../recording/lookup";
 import { isLeftOut, loopAround, makerOf, valueOf } from "../recording/values";
 import { KINDS, type Trace, type TraceEvent, type Value } from "../schema";
 import { blobOf, ConditionError, evaluate, mentioned, nameOf, OWN_WORDS, parse, shown, truth, type Field, type Find, type Node, type Result } from "./conditions/conditions";
@@ -27,6 +27,8 @@ type Computed = Row & { value: Value };
 export interface Rows {
   trace: Trace;
   rows: Row[];
+  /** Of each position, counted from where the events begin, the first of its rows; one more for the end. */
+  first: Int32Array;
   /** By name and by version, in their order; what was fed is at position 0. */
   computed: Map<string, Computed[]>;
   /** Every blob by its name, and every version of it. */
@@ -36,16 +38,19 @@ export interface Rows {
 /** The rows of a trace. */
 export const rowsOf = memoized((trace): Rows => {
   const rows: Row[] = [];
+  const first = new Int32Array(trace.events.length + 2);
   eachEvent(trace, ({ kind, frame, blobs, row: { writes } }, position) => {
+    first[position - beginOf(trace)] = rows.length;
     const computes = writes.length > 0 && (kind === "Ran" || kind === "GradWritten");
     for (const blob of writes.length > 0 ? writes : [blobs[0] ?? ""]) {
       rows.push({ position, blob, value: computes ? valueOf(trace, frame, blob) : undefined });
     }
   });
+  first[trace.events.length + 1] = rows.length;
   const lines = allLines(trace).flatMap((line) => [line, ...line.history]).flatMap(({ inputs, outputs }) => [...inputs, ...outputs]);
   const found = trace.subnets.flatMap(({ blobs }) => blobs);
   const versions = [...lines, ...found, ...Object.keys(trace.values), ...rows.map(({ blob }) => blob).filter(Boolean)];
-  return { trace, rows, computed: computedIn(trace, rows), names: new Set([...versions, ...versions.map(bare)]) };
+  return { trace, rows, first, computed: computedIn(trace, rows), names: new Set([...versions, ...versions.map(bare)]) };
 });
 
 function computedIn(trace: Trace, rows: Row[]): Rows["computed"] {
@@ -61,9 +66,9 @@ function computedIn(trace: Trace, rows: Row[]): Rows["computed"] {
 }
 
 /** The rows of the event before a position. */
-export function rowsAt({ rows }: Rows, position: number): Row[] {
-  const upTo = (limit: number): number => behind(rows, limit, (row) => row.position);
-  return rows.slice(upTo(position - 1), upTo(position));
+export function rowsAt({ trace, rows, first }: Rows, position: number): Row[] {
+  const at = position - beginOf(trace);
+  return rows.slice(first[at], first[at + 1]);
 }
 
 /** Every position at which one of these blobs gets a value. */
@@ -245,9 +250,11 @@ function happening(trace: Trace, condition: Node, positions: number[] | null): O
   const all = rowsOf(trace);
   const rows = new Map<number, Row>();
   const among = positions ?? askedIn(all, condition);
-  for (const row of among?.flatMap((position) => rowsAt(all, position)) ?? all.rows) {
+  const look = (row: Row): void => {
     if (!rows.has(row.position) && evaluate(condition, findIn(all, row)) === true) rows.set(row.position, row);
-  }
+  };
+  if (among === null) all.rows.forEach(look);
+  else for (const position of among) rowsAt(all, position).forEach(look);
   return { condition, positions: [...rows.keys()], rows };
 }
 
