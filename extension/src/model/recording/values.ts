@@ -86,10 +86,14 @@ const makersIn = memoized((trace) => {
   return makers;
 });
 
+/** The recorded value at a place; undefined: there is none, or of a nested net no run is meant. */
+export function recordedAt(trace: Trace, { blob, subnet, frame }: Place): Value | undefined {
+  return subnet !== null && frame === null ? undefined : valueOf(trace, frame, blob);
+}
+
 /** What a blob version is at a position; undefined: it was not computed yet, or never will be. */
 export function valueAt(trace: Trace, place: Place, position: number): Value | undefined {
-  const { blob, subnet, frame } = place;
-  const value = subnet !== null && frame === null ? undefined : valueOf(trace, frame, blob);
+  const value = recordedAt(trace, place);
   return value && isComputed(trace, place, position) ? value : undefined;
 }
 
