@@ -10,9 +10,8 @@ import type { Verbs } from "../views/elements/navigation";
 import type { Current } from "./current";
 import { gradvizIcon } from "./icon";
 import { codeAt, owners, type Owner } from "./editor";
-import { openLessons } from "./lessons";
 import type { Lines } from "./lines";
-import { FORMS, insertCells, save, type Form } from "./making";
+import { FORMS, insertCells, openLessons, save, type Form } from "./making";
 
 export const CATEGORY = "Gradients";
 export const SHOW_PANEL = "gradviz:show-panel";
@@ -36,51 +35,37 @@ const MOVES: Record<Exclude<keyof Verbs, "runTo" | "previousIteration" | "nextIt
   finish: ["gradviz:finish", "Finish"],
 };
 
-interface Command {
-  id: string;
-  /** Behind the prefix that it has outside of our own menus. */
-  label: string;
-  caption: string;
-  isEnabled?: (args: Arguments) => boolean;
-  isVisible?: (args: Arguments) => boolean;
-  act: (args: Arguments) => unknown;
-}
+type Options = Omit<Parameters<JupyterFrontEnd["commands"]["addCommand"]>[1], "label">;
+/** "in": where the command stands, "menu", "tile" or "context"; "cwd": the folder of the launcher. */
+type Arguments = Parameters<Options["execute"]>[0];
 
-/** `in`: where the command stands; `cwd`: the folder of the launcher. */
-type Arguments = { in?: "menu" | "tile" | "context"; cwd?: string };
-
-/** Adds a command and its entry in the palette. */
-function addCommand({ commands }: JupyterFrontEnd, palette: ICommandPalette | null, { id, label, caption, isEnabled, isVisible, act }: Command): void {
-  commands.addCommand(id, {
-    label: (args) => ((args as Arguments).in === undefined || (args as Arguments).in === "context" ? `${CATEGORY}: ${label}` : label),
-    caption,
-    ...([SHOW_PANEL, LESSONS].includes(id) && { icon: gradvizIcon }),
-    ...(isEnabled && { isEnabled: (args) => isEnabled(args as Arguments) }),
-    ...(isVisible && { isVisible: (args) => isVisible(args as Arguments) }),
-    execute: (args) => act(args as Arguments),
-  });
+/** Adds a command and its entry in the palette. Outside of our own menus the label has a prefix. */
+function addCommand({ commands }: JupyterFrontEnd, palette: ICommandPalette | null, id: string, label: string, options: Options): void {
+  const hasPrefix = (args: Arguments): boolean => args["in"] === undefined || args["in"] === "context";
+  commands.addCommand(id, { label: (args) => (hasPrefix(args) ? `${CATEGORY}: ${label}` : label), ...options });
   palette?.addItem({ command: id, category: CATEGORY });
 }
 
 /** Adds the commands over the debugger in use. */
 export function addCommands(app: JupyterFrontEnd, palette: ICommandPalette | null, current: Current): void {
   const { panel } = current;
-  const add = (command: Command): void => addCommand(app, palette, command);
+  const add = (id: string, label: string, options: Options): void => addCommand(app, palette, id, label, options);
   const isOn = (): boolean => current.body?.view != null;
   const waits = (): boolean => current.body?.view?.waits ?? false;
-  add({ id: SHOW_PANEL, label: "Show Panel", caption: "Show the gradients of the current notebook", act: () => panel && app.shell.activateById(panel.id) });
+  const hasKernel = (): boolean => current.hasKernel;
+  add(SHOW_PANEL, "Show Panel", { caption: "Show the gradients of the current notebook", icon: gradvizIcon, execute: () => panel && app.shell.activateById(panel.id) });
   for (const [verb, [id, label]] of Object.entries(MOVES)) {
-    const act = (): void => current.body?.view?.verbs[verb as keyof typeof MOVES]();
-    add({ id, label, caption: `${label} in the recording of the gradients`, isEnabled: verb === "goOn" ? waits : isOn, act });
+    const execute = (): void => current.body?.view?.verbs[verb as keyof typeof MOVES]();
+    add(id, label, { caption: `${label} in the recording of the gradients`, isEnabled: verb === "goOn" ? waits : isOn, execute });
   }
-  add({ id: RUN_TO, label: "Run To…", caption: "Go to the next event of a blob, an operator or a kind of event", isEnabled: isOn, act: () => askAndRunTo(current) });
+  add(RUN_TO, "Run To…", { caption: "Go to the next event of a blob, an operator or a kind of event", isEnabled: isOn, execute: () => askAndRunTo(current) });
   for (const [form, { words }] of Object.entries(FORMS)) {
-    add({ id: `gradviz:save-${form}`, label: `Save as ${words}…`, caption: `Save the session in use as a ${form}, beside its notebook`, isEnabled: () => current.hasKernel, act: () => panel && save(panel, form as Form) });
+    add(`gradviz:save-${form}`, `Save as ${words}…`, { caption: `Save the session in use as a ${form}, beside its notebook`, isEnabled: hasKernel, execute: () => panel && save(panel, form as Form) });
   }
   for (const [of, words] of Object.entries(PARTS)) {
-    add({ id: `gradviz:insert-${of}`, label: `Insert ${words} as Cells`, caption: "Insert cells below the active one that run this again, step by step", isEnabled: () => current.hasKernel, act: () => panel && insertCells(panel, of) });
+    add(`gradviz:insert-${of}`, `Insert ${words} as Cells`, { caption: "Insert cells below the active one that run this again, step by step", isEnabled: hasKernel, execute: () => panel && insertCells(panel, of) });
   }
-  add({ id: LESSONS, label: "Lessons", caption: "Copy the lessons about gradients into this folder, and open the first one", act: ({ cwd }) => openLessons(app, cwd ?? "") });
+  add(LESSONS, "Lessons", { caption: "Copy the lessons about gradients into this folder, and open the first one", icon: gradvizIcon, execute: ({ cwd }) => openLessons(app, String(cwd ?? "")) });
 }
 
 async function askAndRunTo({ body }: Current): Promise<void> {
@@ -93,8 +78,8 @@ async function askAndRunTo({ body }: Current): Promise<void> {
 
 /** Adds the commands about the line of code under the pointer, in a context menu, or else the one with the cursor. */
 export function addLineCommands(app: JupyterFrontEnd, palette: ICommandPalette | null, notebooks: INotebookTracker, lines: Lines): void {
-  function pointedAt({ in: place }: Arguments): { owner: Owner; line: number } | null {
-    const isMenu = place === "context";
+  function pointedAt(args: Arguments): { owner: Owner; line: number } | null {
+    const isMenu = args["in"] === "context";
     const element = isMenu ? app.contextMenuHitTest((node) => node.classList.contains("cm-line")) : withCursor();
     const view = element && EditorView.findFromDOM(element);
     if (!element || !view) return null;
@@ -110,15 +95,15 @@ export function addLineCommands(app: JupyterFrontEnd, palette: ICommandPalette |
 
   function add(id: string, label: string, caption: string, act: (owner: Owner, line: number) => void): void {
     const isEnabled = (args: Arguments): boolean => pointedAt(args) !== null;
-    const isVisible = (args: Arguments): boolean => args.in !== "context" || isEnabled(args);
-    const command = (args: Arguments): void => {
+    const isVisible = (args: Arguments): boolean => args["in"] !== "context" || isEnabled(args);
+    const execute = (args: Arguments): void => {
       const place = pointedAt(args);
       if (place) act(place.owner, place.line);
     };
-    addCommand(app, palette, { id, label, caption, isEnabled, isVisible, act: command });
+    addCommand(app, palette, id, label, { caption, isEnabled, isVisible, execute });
   }
 
   add("gradviz:run-to-line", "Run to This Line", "Go to the next event about an operator that this line called", (owner, line) => owner.run(line));
   add("gradviz:break-on-line", "Break on This Line", "Set a breakpoint on this line, or take it away", (owner, line) => owner.toggle(line));
-  addCommand(app, palette, { id: "gradviz:show-line", label: "Show the Current Line", caption: "Scroll to the line that called the current operator", act: () => lines.reveal() });
+  addCommand(app, palette, "gradviz:show-line", "Show the Current Line", { caption: "Scroll to the line that called the current operator", execute: () => lines.reveal() });
 }

@@ -15,6 +15,7 @@ import { codesAt, placeOf } from "../model/filters/code";
 import { toggledOn } from "../model/filters/marks";
 import { currentEvent } from "../model/recording/cursor";
 import { allLines, linesNamed, memoized } from "../model/recording/lookup";
+import { runToLine } from "../views/elements/navigation";
 import { showsLines, type Opened, type Owner, type Shown } from "./editor";
 import type { SessionModel } from "./model";
 import type { Displays } from "./output";
@@ -138,14 +139,10 @@ export class Lines {
     };
   }
 
-  /** Runs to the next event about a line; from the start where there is none ahead. */
   private run(source: Source | undefined, number: number): void {
     const verbs = this.panel.body.view?.verbs;
     if (!source || source.model !== this.panel.model || !verbs) return;
-    const place = placeIn(source, number);
-    if (verbs.runTo(place) === null) return;
-    verbs.restart();
-    const problem = verbs.runTo(place);
+    const problem = runToLine(verbs, placeIn(source, number));
     if (problem) Notification.info(problem, { autoClose: 5000 });
   }
 

@@ -2,7 +2,7 @@
 
 import { shortName } from "../formula/steps";
 import { blobOf, forwardRun, gradientsOf, isComplete, valueAt, type GradientSince } from "../model/recording/values";
-import { addTo, allLines, bare, forwardOf, linesById, linesNamed, memoized, subnetOf } from "../model/recording/lookup";
+import { addTo, allLines, bare, forwardOf, linesById, linesNamed, memoized, numberIn, subnetOf } from "../model/recording/lookup";
 import type { Line, Scalar, Trace, Value } from "../model/schema";
 import { currentEvent, hasRun } from "../model/recording/cursor";
 
@@ -32,16 +32,18 @@ export interface WireValue {
   value: Value | Several | "none" | "not kept" | null;
 }
 
+/** A blob that a line reads or writes, in its net. */
+const keyOf = (line: Line, blob: string): string => `${subnetOf(line.id) ?? ""} ${blob}`;
+
 /** The wires from lines to others of the same net, one for each blob. */
 export function wiresBetween(trace: Trace, tails: Iterable<Line>, heads: Iterable<Line>, isBackward: boolean): Wire[] {
   const readers = new Map<string, Line[]>();
-  const key = (line: Line, blob: string): string => `${subnetOf(line.id) ?? ""} ${blob}`;
-  for (const head of heads) for (const blob of new Set(head.inputs)) addTo(readers, key(head, blob), head);
+  for (const head of heads) for (const blob of new Set(head.inputs)) addTo(readers, keyOf(head, blob), head);
   const wires = new Map<string, Wire>();
   for (const tail of tails) {
     const isMaker = isBackward && tail.kind !== "passed";
     for (const blob of tail.kind === "passed" ? tail.inputs : tail.outputs) {
-      const to = (readers.get(key(tail, blob)) ?? []).filter((head) => !isMaker || !isHandedOn(trace, head, blob)).map(({ id }) => id);
+      const to = (readers.get(keyOf(tail, blob)) ?? []).filter((head) => !isMaker || !isHandedOn(trace, head, blob)).map(({ id }) => id);
       if (to.length > 0) wires.set(blob, { blob, subnet: subnetOf(tail.id), from: tail.id, to, isBackward });
     }
   }
@@ -52,7 +54,7 @@ export function wiresBetween(trace: Trace, tails: Iterable<Line>, heads: Iterabl
 const passing = memoized((trace) => {
   const lines = new Map<string, Line[]>();
   for (const line of allLines(trace).filter(({ kind }) => kind === "passed")) {
-    for (const blob of line.inputs) addTo(lines, `${subnetOf(line.id) ?? ""} ${blob}`, line);
+    for (const blob of line.inputs) addTo(lines, keyOf(line, blob), line);
   }
   return lines;
 });
@@ -65,7 +67,7 @@ function gradedBy(trace: Trace, line: Line): string[] {
 
 /** Whether a line gets a gradient from operators that it passed through alone, and not from its maker. */
 export function isHandedOn(trace: Trace, line: Line, gradient: string): boolean {
-  const through = passing(trace).get(`${subnetOf(line.id) ?? ""} ${gradient}`);
+  const through = passing(trace).get(keyOf(line, gradient));
   if (!through) return false;
   const blobs = gradedBy(trace, line);
   const ways = through.filter(({ id, outputs }) => id !== line.id && outputs.some((blob) => blobs.includes(blob)));
@@ -147,7 +149,7 @@ function gradientName(trace: Trace, { blob, subnet, to }: Wire): string {
 /** The gradient of the wire's blob that comes through those that read it; where nobody does, or these are all, all of it. */
 function gradientAt(trace: Trace, { blob, subnet, to }: Wire, position: number): WireValue["value"] {
   const all = gradientsOf(trace, subnet, blob);
-  const readers = new Set(to.map((id) => Number(id.slice(id.lastIndexOf("f") + 1))));
+  const readers = new Set(to.map(numberIn));
   const own = all.filter(({ through }) => through !== null && readers.has(through));
   const isWhole = to.length === 0 || (own.length > 1 && all.every((one) => one.isSum || own.includes(one)));
   const sums = all.filter(({ isSum }) => isSum);

@@ -81,7 +81,8 @@ def typescript() -> str:
                 if name not in choices
             ),
             "",
-            *(line for part in found.values() for line in interface(part)),
+            *(line for name, part in found.items() if name != Trace.__name__ for line in interface(part)),
+            *interface(found[Trace.__name__], but_for=found[WrittenTrace.__name__]),
             "/** What Python and its views speak; see gradviz/notebook/session_protocol.py. */",
             f"export const PROTOCOL: number = {PROTOCOL};",
             "",
@@ -108,12 +109,16 @@ def parts_in(type: inspect.Type) -> Iterator[Part]:
             yield from parts_in(inside)
 
 
-def interface(part: Part) -> Iterator[str]:
-    """A part as TypeScript has it, where nothing is left out."""
+def interface(part: Part, but_for: Part | None = None) -> Iterator[str]:
+    """A part as TypeScript has it, where nothing is left out; like another one but for some fields, these alone."""
     yield comment(part.cls.__doc__ or "", "")
-    yield f"export interface {part.cls.__name__} {{"
+    same = {field.name: named_type(field.type) for field in but_for.fields} if but_for else {}
+    fields = [field for field in part.fields if same.get(field.name) != named_type(field.type)]
+    others = " | ".join(json(field.name) for field in fields)
+    base = f" extends Omit<{but_for.cls.__name__}, {others}>" if but_for else ""
+    yield f"export interface {part.cls.__name__}{base} {{"
     told = docs(part.cls)
-    for field in part.fields:
+    for field in fields:
         if field.name in told:
             yield comment(told[field.name], "  ")
         yield f"  {field.name}: {named_type(field.type)};"
@@ -181,8 +186,8 @@ def without_null(type: inspect.UnionType) -> inspect.Type | None:
 def entry(part: Part) -> str:
     """A part in the table."""
     is_row = isinstance(part, inspect.NamedTupleType) or part.array_like
-    fields = "".join(f"\n      {field.name}: {field_code(field)}," for field in part.fields)
-    return f"{{{' isRow: true,' if is_row else ''}\n    fields: {{{fields}\n    }},\n  }}"
+    fields = "".join(f"\n    {field.name}: {field_code(field)}," for field in part.fields)
+    return f"{{{' isRow: true,' if is_row else ''} fields: {{{fields}\n  }} }}"
 
 
 def field_code(field: inspect.Field) -> str:

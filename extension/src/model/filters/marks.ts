@@ -7,7 +7,7 @@
 import { beginOf, endOf, lengthOf, memoizedByText } from "../recording/lookup";
 import { KINDS, type BreakpointEntry, type Line, type Marks, type Trace, type Value } from "../schema";
 import { blobOf, ConditionError, evaluate, mentioned, type Node, type Result } from "./conditions/conditions";
-import { after, askedAt, asText, before, computedAt, findIn, latest, leftOutOf, namedField, neverComputed, occurrencesOf, parseIn, parseWatch, rowsOf, withNamesChecked, WORDS, type Occurrences, type Rows } from "./occurrences";
+import { after, askedAt, asText, before, computedAt, findIn, latest, leftOutOf, namedField, neverComputed, occurrencesOf, parseIn, parseWatch, rowsAt, rowsOf, withNamesChecked, WORDS, type Occurrences, type Rows } from "./occurrences";
 
 /** What a text of a breakpoint means, or why it means nothing. */
 type Meaning = { occurrences: Occurrences; message: (string | Node)[] | null; problem: null } | { problem: ConditionError };
@@ -66,7 +66,7 @@ export function logBy(trace: Trace, entries: readonly BreakpointEntry[], positio
 
 function messageAt(trace: Trace, message: (string | Node)[], { rows }: Occurrences, position: number): string {
   const all = rowsOf(trace);
-  const row = rows.get(position) ?? all.rows[all.first[position - beginOf(trace)] ?? 0];
+  const row = rows.get(position) ?? rowsAt(all, position)[0];
   if (!row) return "";
   const find = findIn(all, row);
   return message.map((part) => (typeof part === "string" ? part : asText(all, part, row, evaluate(part, find)))).join("");

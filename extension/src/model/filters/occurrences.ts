@@ -4,7 +4,7 @@
 // The rows of a recording: what each event writes, or else is about, and what conditions find in them.
 
 import { currentEvent, occursAt, pathOf } from "../recording/cursor";
-import { addTo, allLines, bare, beginOf, behind, linesById, memoized, memoizedByText } from "../recording/lookup";
+import { addTo, allLines, bare, beginOf, behind, eachEvent, linesById, memoized, memoizedByText } from "../recording/lookup";
 import { isLeftOut, loopAround, makerOf, valueOf } from "../recording/values";
 import { KINDS, type Trace, type TraceEvent, type Value } from "../schema";
 import { blobOf, ConditionError, evaluate, mentioned, nameOf, OWN_WORDS, parse, shown, truth, type Field, type Find, type Node, type Result } from "./conditions/conditions";
@@ -38,13 +38,12 @@ export interface Rows {
 /** The rows of a trace. */
 export const rowsOf = memoized((trace): Rows => {
   const rows: Row[] = [];
-  const begin = beginOf(trace);
   const first = new Int32Array(trace.events.length + 2);
-  trace.events.forEach(({ kind, frame, blobs, row: { writes } }, index) => {
-    first[index + 1] = rows.length;
+  eachEvent(trace, ({ kind, frame, blobs, row: { writes } }, position) => {
+    first[position - beginOf(trace)] = rows.length;
     const computes = writes.length > 0 && (kind === "Ran" || kind === "GradWritten");
     for (const blob of writes.length > 0 ? writes : [blobs[0] ?? ""]) {
-      rows.push({ position: begin + index + 1, blob, value: computes ? valueOf(trace, frame, blob) : undefined });
+      rows.push({ position, blob, value: computes ? valueOf(trace, frame, blob) : undefined });
     }
   });
   first[trace.events.length + 1] = rows.length;
@@ -64,6 +63,12 @@ function computedIn(trace: Trace, rows: Row[]): Rows["computed"] {
     if (row.value) for (const name of [row.blob, bare(row.blob)]) addTo(byName, name, row as Computed);
   }
   return byName;
+}
+
+/** The rows of the event before a position. */
+export function rowsAt({ trace, rows, first }: Rows, position: number): Row[] {
+  const at = position - beginOf(trace);
+  return rows.slice(first[at], first[at + 1]);
 }
 
 /** Every position at which one of these blobs gets a value. */
@@ -180,7 +185,8 @@ export const occurrencesOf = memoizedByText((trace, text: string): Occurrences =
 function named(trace: Trace, word: string): Occurrences | null {
   const targets = (positions: number[]): Occurrences => ({ condition: null, positions, rows: new Map() });
   if (/^[^:]+@[0-9]+$/.test(word)) {
-    const written = trace.events.flatMap(({ row }, index) => (row.writes.includes(word) ? [beginOf(trace) + index + 1] : []));
+    const written: number[] = [];
+    eachEvent(trace, ({ row }, position) => row.writes.includes(word) && written.push(position));
     if (written.length > 0) return targets(written);
   }
   const positions = occursAt(trace, word);
@@ -248,7 +254,7 @@ function happening(trace: Trace, condition: Node, positions: number[] | null): O
     if (!rows.has(row.position) && evaluate(condition, findIn(all, row)) === true) rows.set(row.position, row);
   };
   if (among === null) all.rows.forEach(look);
-  else for (const at of among.map((position) => position - beginOf(trace))) all.rows.slice(all.first[at], all.first[at + 1]).forEach(look);
+  else for (const position of among) rowsAt(all, position).forEach(look);
   return { condition, positions: [...rows.keys()], rows };
 }
 
@@ -306,13 +312,12 @@ export function leftOutOf(trace: Trace, { condition }: Occurrences): string[] {
   return condition ? [...new Set(mentioned(condition).filter(isMissing).map(nameOf))] : [];
 }
 
-/** The next position that a target of "run to" names, or the last one before; null: there is none, or it says nothing. */
-export function runTo(trace: Trace, position: number, target: string, isBack = false): number | null {
-  const move = isBack ? before : after;
-  const destination = move(occursAt(trace, target), position);
+/** The next position that a target of "run to" names; null: there is none, or it says nothing. */
+export function runTo(trace: Trace, position: number, target: string): number | null {
+  const destination = after(occursAt(trace, target), position);
   if (destination !== null) return destination;
   try {
-    return move(occurrencesOf(trace, target).positions, position);
+    return after(occurrencesOf(trace, target).positions, position);
   } catch (error) {
     if (error instanceof ConditionError) return null;
     throw error;

@@ -5,11 +5,11 @@
 // EnteredSubnet opens a nested net that its LeftSubnet closes; a net in which the recording stops stays open.
 
 import type { Frame, Line, Names, Narration, Subnet, Trace, TraceEvent } from "../schema";
-import { allLines, beginOf, behind, endOf, eventAt, forwardId, isObstacle, lengthOf, linesById, linesNamed, memoized, outward, subnetsById } from "./lookup";
+import { allLines, beginOf, behind, eachEvent, endOf, eventAt, forwardId, isObstacle, lengthOf, linesById, linesNamed, memoized, outward, subnetsById } from "./lookup";
 
 /** A stay in a nested net. */
-interface Stay {
-  subnet: string | null;
+export interface Stay {
+  subnet: Subnet;
   /** The run of the net; null while the pass is generated. */
   frame: number | null;
   /** The event that entered it. */
@@ -27,7 +27,9 @@ export const placesOf = memoized((trace) => {
   const stays = new Map<number | null, Stay>();
   let stay: Stay | null = null;
   const enter = (entered: number, { subnet, frame }: Pick<TraceEvent, "subnet" | "frame">): void => {
-    stay = { subnet, frame, entered, end: endOf(trace) - 1, around: stay };
+    // A document is refused whose events enter a net that it does not have.
+    const net = subnetsById(trace).get(subnet ?? "") as Subnet;
+    stay = { subnet: net, frame, entered, end: endOf(trace) - 1, around: stay };
     stays.set(frame, stay);
   };
   for (const one of trace.part?.entered ?? []) enter(one.at - 1, one);
@@ -91,22 +93,9 @@ export function out(trace: Trace, position: number): number {
   return behind > position ? behind : over(trace, position);
 }
 
-/** One of the nested nets that are open at a position. */
-export interface Crumb {
-  subnet: Subnet;
-  /** The run of it; null while the pass is generated. */
-  frame: number | null;
-  /** The event that entered it. */
-  entered: number;
-}
-
-/** The nested nets that are open at a position, from the outside in. */
-export function crumbs(trace: Trace, position: number): Crumb[] {
-  const stays = outward(placesOf(trace).at(position), ({ around }) => around).reverse();
-  return stays.flatMap(({ subnet: id, frame, entered }) => {
-    const subnet = subnetsById(trace).get(id ?? "");
-    return subnet ? [{ subnet, frame, entered }] : [];
-  });
+/** The stays in nested nets that are open at a position, from the outside in. */
+export function crumbs(trace: Trace, position: number): Stay[] {
+  return outward(placesOf(trace).at(position), ({ around }) => around).reverse();
 }
 
 /** "2.loop_net[3]/0.net" for the nested net of an event, or one that it enters; without a run "2.loop_net/0.net". */
@@ -128,16 +117,9 @@ function elementOf(trace: Trace, frame: Frame): string {
 /** Every position whose event matches a target. */
 export function occursAt(trace: Trace, target: string): number[] {
   const isPassage = /^\d+\.\w+(\[\d+\])?|^iteration \d+$/.test(target);
-  // Events of a loop share their lists of targets, which are looked through once.
-  const seen = new Map<string[], boolean>();
-  const isNamed = ({ targets }: TraceEvent): boolean => {
-    const hasTarget = seen.get(targets) ?? targets.includes(target);
-    seen.set(targets, hasTarget);
-    return hasTarget;
-  };
   const positions: number[] = [];
-  trace.events.forEach((event, number) => {
-    if (isNamed(event) || (isPassage && passes(trace, event, target))) positions.push(beginOf(trace) + number + 1);
+  eachEvent(trace, (event, position) => {
+    if (event.targets.includes(target) || (isPassage && passes(trace, event, target))) positions.push(position);
   });
   return positions;
 }
@@ -161,10 +143,9 @@ function passes(trace: Trace, event: TraceEvent, target: string): boolean {
  * is about the same lines in the iteration `by` further on, else the beginning of that iteration. Null: there is none.
  */
 export function otherIteration(trace: Trace, position: number, by: 1 | -1): number | null {
-  const open = crumbs(trace, position);
-  const round = open.reverse().find(({ frame }) => frame !== null && trace.frames[frame]?.iteration !== null);
+  const round = crumbs(trace, position).reverse().find(({ frame }) => frame !== null && trace.frames[frame]?.iteration !== null);
   const event = currentEvent(trace, position);
-  if (!round || round.frame === null || !event) return null;
+  if (!round || !event) return null;
   const entered = sibling(trace, round, by);
   if (entered === null) return null;
   const end = placesOf(trace).at(entered + 1)?.end ?? entered;
@@ -176,7 +157,7 @@ export function otherIteration(trace: Trace, position: number, by: 1 | -1): numb
 }
 
 /** The event that enters the same net in the iteration `by` further on. */
-function sibling(trace: Trace, round: Crumb, by: 1 | -1): number | null {
+function sibling(trace: Trace, round: Stay, by: 1 | -1): number | null {
   const frame = trace.frames[round.frame ?? -1];
   for (let number = round.entered + by; frame && number >= beginOf(trace) && number < endOf(trace); number += by) {
     const event = eventAt(trace, number);
@@ -198,11 +179,6 @@ export function clamp(trace: Trace, position: number): number {
 /** The event that led to the position; undefined at 0. */
 export function currentEvent(trace: Trace, position: number): TraceEvent | undefined {
   return eventAt(trace, position - 1);
-}
-
-/** The event that a step would bring; undefined at the end. */
-export function nextEvent(trace: Trace, position: number): TraceEvent | undefined {
-  return eventAt(trace, position);
 }
 
 /** The id of the forward line that an event is about; undefined where it is about none. */

@@ -18,6 +18,11 @@ export const lengthOf = (trace: Trace): number => trace.part?.length ?? trace.ev
 /** The event with a number, which counts from 0 through the recording; undefined: there is none, or it is in another part. */
 export const eventAt = (trace: Trace, number: number): TraceEvent | undefined => trace.events[number - beginOf(trace)];
 
+/** Goes through the events of a document, each with the position behind it. */
+export function eachEvent(trace: Trace, act: (event: TraceEvent, position: number) => void): void {
+  trace.events.forEach((event, index) => act(event, beginOf(trace) + index + 1));
+}
+
 /** The same function, which reads each trace once. */
 export function memoized<T>(read: (trace: Trace) => T): (trace: Trace) => T {
   const cache = new WeakMap<Trace, T>();
@@ -79,8 +84,7 @@ export const subnetsById = memoized((trace) => new Map(trace.subnets.map((net) =
 
 /** What the drawing shows for a line or a nested net that is folded in it; in the drawing with its plumbing, `whole`, all is shown. */
 export function drawnAs(trace: Trace, isWhole: boolean): (id: string) => string {
-  const folded = new Map(isWhole ? [] : Object.entries(trace.graph.folded));
-  return (id) => folded.get(id) ?? id;
+  return (id) => (isWhole ? id : (trace.graph.folded[id] ?? id));
 }
 
 /** The lines with these ids, without those that there are not. */
@@ -153,34 +157,29 @@ export interface Group {
   /** The forward lines in it and in the groups inside. */
   forward: Line[];
   backward: Line[];
-  /** Since when each of its backward lines exists, in rising order. */
-  linesFrom: number[];
 }
-
-type Groups = ReturnType<typeof groupsOf>;
 
 export const groupsOf = memoized((trace) => {
   const byId = new Map<string, Group>();
   /** The innermost group that holds a line. */
   const of = new Map<string, Group>();
   for (const { id, around, lines: own } of trace.graph.groups) {
-    const group: Group = { id, around: around === null ? null : (byId.get(around) ?? null), forward: [], backward: [], linesFrom: [] };
+    const group: Group = { id, around: around === null ? null : (byId.get(around) ?? null), forward: [], backward: [] };
     byId.set(id, group);
     for (const line of own) of.set(line, group);
   }
   for (const line of allLines(trace)) {
     for (const { forward, backward } of outward(of.get(line.id), ({ around }) => around)) (line.role === "forward" ? forward : backward).push(line);
   }
-  for (const group of byId.values()) group.linesFrom = group.backward.map(({ made }) => made).sort((a, b) => a - b);
   return { byId, of };
 });
 
 /** The groups that hold a line, from the innermost. */
-export function groupsAround(groups: Groups, line: string): Group[] {
-  return outward(groups.of.get(line), ({ around }) => around);
+export function groupsAround(trace: Trace, line: string): Group[] {
+  return outward(groupsOf(trace).of.get(line), ({ around }) => around);
 }
 
 /** The id of the group that a node of the drawing stands for, in either lane. */
-export function groupOfNode(groups: Groups, node: string): Group | undefined {
-  return groups.byId.get(node.replace(/\.backward$/, ""));
+export function groupOfNode(trace: Trace, node: string): Group | undefined {
+  return groupsOf(trace).byId.get(node.replace(/\.backward$/, ""));
 }

@@ -3,7 +3,7 @@
 
 import type { Frame, Line, Scalar, Trace, TraceEvent, Value } from "../schema";
 import { placesOf, runsAround } from "./cursor";
-import { addTo, bare, beginOf, eventAt, lengthOf, memoized, memoizedByText, outward, subnetsById } from "./lookup";
+import { addTo, bare, beginOf, eachEvent, eventAt, lengthOf, memoized, memoizedByText, outward, subnetsById } from "./lookup";
 
 /** A blob version, the nested net that it belongs to, and the run that is meant; null: the outermost net. */
 export interface Place {
@@ -86,10 +86,14 @@ const makersIn = memoized((trace) => {
   return makers;
 });
 
+/** The recorded value at a place; undefined: there is none, or of a nested net no run is meant. */
+export function recordedAt(trace: Trace, { blob, subnet, frame }: Place): Value | undefined {
+  return subnet !== null && frame === null ? undefined : valueOf(trace, frame, blob);
+}
+
 /** What a blob version is at a position; undefined: it was not computed yet, or never will be. */
 export function valueAt(trace: Trace, place: Place, position: number): Value | undefined {
-  const { blob, subnet, frame } = place;
-  const value = subnet !== null && frame === null ? undefined : valueOf(trace, frame, blob);
+  const value = recordedAt(trace, place);
   return value && isComputed(trace, place, position) ? value : undefined;
 }
 
@@ -198,7 +202,7 @@ const gradientsIn = memoized((trace) => {
     /** Behind the event that completes the pass of the outermost net; infinity where none does. */
     complete: trace.part?.whole ?? (completed < 0 ? Infinity : completed + 1),
   };
-  trace.events.forEach((event, index) => {
+  eachEvent(trace, (event, at) => {
     if (!TELL.has(event.kind)) return;
     const blob = `${String(event.detail["blob"] ?? event.detail["y"])}@${String(event.detail["version"])}`;
     const end = event.blobs.indexOf(blob, 1);
@@ -208,7 +212,7 @@ const gradientsIn = memoized((trace) => {
     const values = valuesAmong(parts, event.detail["gradient"]);
     addTo(gradients.blobs, keyOf(event.subnet, values), blob);
     for (const part of parts) if (part !== values) gradients.indices.add(keyOf(event.subnet, part));
-    addTo(gradients.since, keyOf(event.subnet, blob), { at: beginOf(trace) + index + 1, values, through: event.kind === "GeneratorAdded" ? event.forward : null, isSum: event.kind === "Accumulated" });
+    addTo(gradients.since, keyOf(event.subnet, blob), { at, values, through: event.kind === "GeneratorAdded" ? event.forward : null, isSum: event.kind === "Accumulated" });
   });
   return gradients;
 });

@@ -539,63 +539,10 @@ export interface Marked {
 }
 
 /** The document as it is worked with. */
-export interface Trace {
-  format: "gradviz-trace";
-  version: 6;
-  /** Who wrote it, "gradviz 0.1.0". */
-  producer: string;
-  /**
-   * Who made the pass: ``symbolic``, rules asked for a net; ``rank`` and ``tape``, functions that ran backward in the
-   * order of their ranks or of a tape; or an engine that somebody has registered.
-   */
-  engine: string;
-  name: string;
-  /** What the recording is about, in a sentence or two: shown before anything has happened. */
-  summary: string;
-  /** The forward net, whole, as `Net.to_dict` gives it. */
-  net: Record<string, unknown>;
-  /** What was differentiated; a dictionary gives each y its own gradient, None: ones. */
-  ys: string[] | Record<string, Gradient | null>;
-  /** How many leading operators the backward pass did not look at. */
-  skip: number;
-  /** What it is a part of; None: it is of the whole recording. */
-  part: Part | null;
-  forward: Line[];
-  /** In the order of emission, with the passed lines between. */
-  backward: Line[];
-  /** The nested nets, an outer one before those inside of it. */
-  subnets: Subnet[];
-  /** Of the narrations: texts with places for what differs, ``{blob}``. What fills one is never looked at again. */
-  templates: string[];
+export interface Trace extends Omit<WrittenTrace, "events" | "arrays"> {
   events: TraceEvent[];
-  /** The runs of nested nets, in the order in which they began. */
-  frames: Frame[];
-  /** By blob version, only what was executed or fed around all nested nets. Absent means not computed, never 0. */
-  values: Record<string, Value>;
   /** The values in frames, which refer to them by number. */
   arrays: Value[];
-  /** What scope blobs held; values refer to them by number. */
-  stacks: Workspaces[];
-  ledgers: Ledger[];
-  merges: Merge[];
-  /** Blob to the version of its gradient, "x_grad@0". */
-  gradients: Record<string, Gradient>;
-  /** Why the program was not run although a workspace was given; None: it was, or none was. */
-  obstacle: Obstacle | null;
-  /** What the schedule of a define-by-run pass held; None: the pass was not run by one. */
-  schedule: Schedule | null;
-  /** By operator type, of those that occur and have one. */
-  formulas: Record<string, Formula>;
-  /** The user's code around the lines that called operators: of a file in the order of its lines. */
-  sources: Source[];
-  /** The text of each rule that was applied, by the place that its events name: "gradviz/operators/linear.py:95". */
-  rules: Record<string, string>;
-  /** What a pass that stands still runs next, "#3 Tanh", where somebody is there to let it; None: all has happened. */
-  upcoming: string | null;
-  breakpoints: BreakpointEntry[];
-  /** Expressions; as those of breakpoints they are parsed when they are used, and never executed. */
-  watches: string[];
-  graph: Graph;
 }
 
 /** What Python and its views speak; see gradviz/notebook/session_protocol.py. */
@@ -610,350 +557,286 @@ export const TABLE = {
   How: { one: How },
   Gradient: { either: { string: "text", object: "GradientSlice" } },
   Number: { either: { number: "real", string: { one: ["-inf", "inf", "nan"] } } },
-  GradientSlice: {
-    fields: {
-      indices: "text",
-      values: "text",
-    },
-  },
-  Entered: { isRow: true,
-    fields: {
-      subnet: "text subnets",
-      frame: "?whole frames",
-      at: "whole positions",
-    },
-  },
-  Part: {
-    fields: {
-      first: "whole positions",
-      length: "whole count",
-      forward: "whole count",
-      backward: "whole count",
-      whole: ["?whole positions", null],
-      entered: [{ list: "Entered" }, []],
-      is_called: ["flag", false],
-    },
-  },
-  CodeLine: { isRow: true,
-    fields: {
-      file: "text",
-      number: { least: 0 },
-      text: ["text", ""],
-    },
-  },
-  Revision: {
-    fields: {
-      at: "whole positions",
-      inputs: { list: "text versions" },
-      outputs: { list: "text versions" },
-    },
-  },
-  Line: {
-    fields: {
-      id: "text",
-      kind: [{ one: ["operator", "passed", "stretch"] }, "operator"],
-      many: [{ least: 1 }, 1],
-      type: "text",
-      inputs: { list: "text versions" },
-      outputs: { list: "text versions" },
-      left_out: ["whole count", 0],
-      args: [{ map: "any" }, {}],
-      subnets: [{ map: "text subnets" }, {}],
-      device: ["?text", null],
-      name: ["text", ""],
-      code: ["?CodeLine", null],
-      of: ["?whole count", null],
-      role: "Role",
-      made: "whole positions",
-      history: { list: "Revision" },
-      formula: ["text", ""],
-      gradient: ["?text versions", null],
-      ran: ["?whole positions", null],
-      stale: ["?whole positions", null],
-    },
-  },
-  Subnet: {
-    fields: {
-      id: "text",
-      owner: "?text lines",
-      backward_owner: ["?text lines", null],
-      argument: "text",
-      name: "text",
-      path: { list: "text" },
-      forward: { list: "Line" },
-      backward: { list: "Line" },
-      blobs: [{ list: "text versions" }, []],
-    },
-  },
-  Narration: { isRow: true,
-    fields: {
-      template: "whole templates",
-      arguments: [{ list: "text" }, []],
-    },
-  },
-  EventRow: { isRow: true,
-    fields: {
-      operator: ["?text lines", null],
-      writes: [{ list: "text versions" }, []],
-      is_gradient: ["flag", false],
-      added: [{ either: { list: { row: ["whole count", "whole count"] }, null: "null" } }, null],
-    },
-  },
-  TraceEvent: {
-    fields: {
-      kind: "Kind",
-      narration: "Narration",
-      group: "whole count",
-      phase: "Phase",
-      subnet: ["?text subnets", null],
-      frame: ["?whole frames", null],
-      forward: ["?whole count", null],
-      lines: [{ list: "text lines" }, []],
-      blobs: [{ list: "text versions" }, []],
-      ledger: ["?whole ledgers", null],
-      targets: [{ list: "text" }, []],
-      seconds: ["?real", null],
-      detail: [{ map: "any" }, {}],
-      row: ["EventRow", [null,[],false,null]],
-    },
-  },
-  Again: { isRow: true,
-    fields: {
-      like: "whole count",
-      group: "whole count",
-      frame: "?whole frames",
-      seconds: "?real",
-      at: "whole count",
-      arguments: { list: "text" },
-    },
-  },
-  Frame: { isRow: true,
-    fields: {
-      subnet: "text subnets",
-      around: "?whole frames",
-      operator: "whole count",
-      iteration: ["?whole count", null],
-      iterations: ["?whole count", null],
-      is_backward: ["flag", false],
-      values: [{ list: "?whole arrays" }, []],
-    },
-  },
-  Value: {
-    fields: {
-      shape: { list: "whole count" },
-      dtype: "text",
-      device: "text",
-      size: "whole count",
-      min: "?Number",
-      max: "?Number",
-      mean: "?Number",
-      mean_abs: "?Number",
-      norm: "?Number",
-      nan: "whole count",
-      inf: "whole count",
-      zero: "whole count",
-      preview: { most: 6, of: { list: { most: 16, of: { list: "Number" } } } },
-      rows: "whole count",
-      columns: "whole count",
-      seconds: ["?real", null],
-      stack: ["?whole stacks", null],
-      subnormal: ["?whole count", null],
-      histogram: [{ most: 64, of: { list: "whole count" } }, []],
-    },
-  },
-  Measured: { isRow: true,
-    fields: {
-      kind: "whole count",
-      preview: { most: 6, of: { list: { most: 16, of: { list: "Number" } } } },
-      numbers: [{ list: "?Number" }, []],
-      counts: [{ list: "whole count" }, []],
-      stack: ["?whole stacks", null],
-      histogram: [{ most: 64, of: { list: "whole count" } }, []],
-    },
-  },
-  Arrays: {
-    fields: {
-      kinds: [{ list: { row: [{ list: "whole count" }, "text", "text"] } }, []],
-      rows: [{ list: "Measured" }, []],
-    },
-  },
-  Workspaces: {
-    fields: {
-      count: "whole count",
-      frame: "?whole frames",
-      below: ["?whole stacks", null],
-    },
-  },
-  Contribution: {
-    fields: {
-      gradient: "text versions",
-      producer: "text",
-      of: ["?whole count", null],
-      how: { one: ["generated", "given", "passed", "seed"] },
-      path: [{ list: "text" }, []],
-      norm: ["?Number", null],
-      share: ["?Number", null],
-      cosine: ["?Number", null],
-      frame: ["?whole frames", null],
-    },
-  },
-  Ledger: {
-    fields: {
-      blob: "text versions",
-      at: "whole positions",
-      total: "text versions",
-      contributions: { list: "Contribution" },
-      norm: ["?Number", null],
-      cancellation: ["?Number", null],
-      subnet: ["?text subnets", null],
-      frame: ["?whole frames", null],
-    },
-  },
-  MergedRow: {
-    fields: {
-      index: "whole",
-      times: "whole count",
-    },
-  },
-  Merge: {
-    fields: {
-      blob: "text versions",
-      at: "whole positions",
-      aggregator: "Aggregator",
-      before: "GradientSlice versions",
-      after: "GradientSlice versions",
-      rows_before: ["?whole count", null],
-      rows_after: ["?whole count", null],
-      most_repeated: [{ most: 8, of: { list: "MergedRow" } }, []],
-      difference: ["?Number", null],
-    },
-  },
-  Obstacle: {
-    fields: {
-      kind: "text",
-      message: "text",
-      ways_out: [{ list: "text" }, []],
-      blobs: [{ list: "text" }, []],
-      lines: [{ list: "text lines" }, []],
-    },
-  },
-  Wait: { isRow: true,
-    fields: {
-      function: "whole operators",
-      rank: "whole count",
-      arrival: "whole count",
-      since: "whole positions",
-      until: ["?whole positions", null],
-    },
-  },
-  Grad: { isRow: true,
-    fields: {
-      variable: "text",
-      at: "whole positions",
-      value: "?text versions",
-      how: "How",
-    },
-  },
-  Pool: { isRow: true,
-    fields: {
-      name: "text",
-      at: "whole positions",
-      in_use: "whole count",
-      free: "whole count",
-    },
-  },
-  Schedule: {
-    fields: {
-      ranks: { list: "?whole count" },
-      waits: [{ list: "Wait" }, []],
-      grads: [{ list: "Grad" }, []],
-      pools: [{ list: "Pool" }, []],
-    },
-  },
-  Formula: {
-    fields: {
-      formula: "text",
-      derivative: ["text", ""],
-      inputs: [{ list: "text" }, []],
-      outputs: [{ list: "text" }, []],
-    },
-  },
-  Source: { isRow: true,
-    fields: {
-      file: "text",
-      first: { least: 1 },
-      text: { most: 200000, of: "text" },
-    },
-  },
-  BreakpointEntry: {
-    fields: {
-      id: { least: 1 },
-      on: { most: 1000, of: "text" },
-      log: [{ either: { string: { most: 1000, of: "text" }, null: "null" } }, null],
-      ignore: [{ least: 0 }, 0],
-      every: [{ least: 1 }, 1],
-      enabled: ["flag", true],
-    },
-  },
-  NodeGroup: {
-    fields: {
-      id: "text",
-      around: ["?text", null],
-      lines: { list: "text lines" },
-      shape: "whole shapes",
-      words: { list: "text" },
-    },
-  },
-  Graph: {
-    fields: {
-      svg: ["?text", null],
-      omitted: ["?text", null],
-      groups: [{ list: "NodeGroup" }, []],
-      shapes: [{ list: "text" }, []],
-      phrases: [{ list: "text" }, []],
-      folded: [{ map: "text" }, {}],
-      whole: ["?text", null],
-    },
-  },
-  WrittenTrace: {
-    fields: {
-      format: [{ one: ["gradviz-trace"] }, "gradviz-trace"],
-      version: [{ one: [6] }, 6],
-      producer: "text",
-      engine: ["text", "symbolic"],
-      name: "text",
-      summary: ["text", ""],
-      net: { map: "any" },
-      ys: { either: { list: { list: "text" }, object: { map: "?Gradient" } } },
-      skip: ["whole count", 0],
-      part: ["?Part", null],
-      forward: { list: "Line" },
-      backward: { list: "Line" },
-      subnets: [{ list: "Subnet" }, []],
-      templates: [{ list: "text" }, []],
-      events: { list: { either: { object: "TraceEvent", list: "Again" } } },
-      frames: [{ list: "Frame" }, []],
-      values: [{ map: "Value", keys: "text versions" }, {}],
-      arrays: ["Arrays", {"kinds":[],"rows":[]}],
-      stacks: [{ list: "Workspaces" }, []],
-      ledgers: [{ list: "Ledger" }, []],
-      merges: [{ list: "Merge" }, []],
-      gradients: [{ map: "Gradient versions" }, {}],
-      obstacle: ["?Obstacle", null],
-      schedule: ["?Schedule", null],
-      formulas: [{ map: "Formula" }, {}],
-      sources: [{ most: 1000, of: { list: "Source" } }, []],
-      rules: [{ map: { most: 200000, of: "text" } }, {}],
-      upcoming: ["?text", null],
-      breakpoints: [{ list: "BreakpointEntry" }, []],
-      watches: [{ list: { most: 1000, of: "text" } }, []],
-      graph: ["Graph", {"omitted":"not drawn"}],
-    },
-  },
-  Marked: {
-    fields: {
-      breakpoints: [{ list: "BreakpointEntry" }, []],
-      watches: [{ list: { most: 1000, of: "text" } }, []],
-    },
-  },
+  GradientSlice: { fields: {
+    indices: "text",
+    values: "text",
+  } },
+  Entered: { isRow: true, fields: {
+    subnet: "text subnets",
+    frame: "?whole frames",
+    at: "whole positions",
+  } },
+  Part: { fields: {
+    first: "whole positions",
+    length: "whole count",
+    forward: "whole count",
+    backward: "whole count",
+    whole: ["?whole positions", null],
+    entered: [{ list: "Entered" }, []],
+    is_called: ["flag", false],
+  } },
+  CodeLine: { isRow: true, fields: {
+    file: "text",
+    number: { least: 0 },
+    text: ["text", ""],
+  } },
+  Revision: { fields: {
+    at: "whole positions",
+    inputs: { list: "text versions" },
+    outputs: { list: "text versions" },
+  } },
+  Line: { fields: {
+    id: "text",
+    kind: [{ one: ["operator", "passed", "stretch"] }, "operator"],
+    many: [{ least: 1 }, 1],
+    type: "text",
+    inputs: { list: "text versions" },
+    outputs: { list: "text versions" },
+    left_out: ["whole count", 0],
+    args: [{ map: "any" }, {}],
+    subnets: [{ map: "text subnets" }, {}],
+    device: ["?text", null],
+    name: ["text", ""],
+    code: ["?CodeLine", null],
+    of: ["?whole count", null],
+    role: "Role",
+    made: "whole positions",
+    history: { list: "Revision" },
+    formula: ["text", ""],
+    gradient: ["?text versions", null],
+    ran: ["?whole positions", null],
+    stale: ["?whole positions", null],
+  } },
+  Subnet: { fields: {
+    id: "text",
+    owner: "?text lines",
+    backward_owner: ["?text lines", null],
+    argument: "text",
+    name: "text",
+    path: { list: "text" },
+    forward: { list: "Line" },
+    backward: { list: "Line" },
+    blobs: [{ list: "text versions" }, []],
+  } },
+  Narration: { isRow: true, fields: {
+    template: "whole templates",
+    arguments: [{ list: "text" }, []],
+  } },
+  EventRow: { isRow: true, fields: {
+    operator: ["?text lines", null],
+    writes: [{ list: "text versions" }, []],
+    is_gradient: ["flag", false],
+    added: [{ either: { list: { row: ["whole count", "whole count"] }, null: "null" } }, null],
+  } },
+  TraceEvent: { fields: {
+    kind: "Kind",
+    narration: "Narration",
+    group: "whole count",
+    phase: "Phase",
+    subnet: ["?text subnets", null],
+    frame: ["?whole frames", null],
+    forward: ["?whole count", null],
+    lines: [{ list: "text lines" }, []],
+    blobs: [{ list: "text versions" }, []],
+    ledger: ["?whole ledgers", null],
+    targets: [{ list: "text" }, []],
+    seconds: ["?real", null],
+    detail: [{ map: "any" }, {}],
+    row: ["EventRow", [null,[],false,null]],
+  } },
+  Again: { isRow: true, fields: {
+    like: "whole count",
+    group: "whole count",
+    frame: "?whole frames",
+    seconds: "?real",
+    at: "whole count",
+    arguments: { list: "text" },
+  } },
+  Frame: { isRow: true, fields: {
+    subnet: "text subnets",
+    around: "?whole frames",
+    operator: "whole count",
+    iteration: ["?whole count", null],
+    iterations: ["?whole count", null],
+    is_backward: ["flag", false],
+    values: [{ list: "?whole arrays" }, []],
+  } },
+  Value: { fields: {
+    shape: { list: "whole count" },
+    dtype: "text",
+    device: "text",
+    size: "whole count",
+    min: "?Number",
+    max: "?Number",
+    mean: "?Number",
+    mean_abs: "?Number",
+    norm: "?Number",
+    nan: "whole count",
+    inf: "whole count",
+    zero: "whole count",
+    preview: { most: 6, of: { list: { most: 16, of: { list: "Number" } } } },
+    rows: "whole count",
+    columns: "whole count",
+    seconds: ["?real", null],
+    stack: ["?whole stacks", null],
+    subnormal: ["?whole count", null],
+    histogram: [{ most: 64, of: { list: "whole count" } }, []],
+  } },
+  Measured: { isRow: true, fields: {
+    kind: "whole count",
+    preview: { most: 6, of: { list: { most: 16, of: { list: "Number" } } } },
+    numbers: [{ list: "?Number" }, []],
+    counts: [{ list: "whole count" }, []],
+    stack: ["?whole stacks", null],
+    histogram: [{ most: 64, of: { list: "whole count" } }, []],
+  } },
+  Arrays: { fields: {
+    kinds: [{ list: { row: [{ list: "whole count" }, "text", "text"] } }, []],
+    rows: [{ list: "Measured" }, []],
+  } },
+  Workspaces: { fields: {
+    count: "whole count",
+    frame: "?whole frames",
+    below: ["?whole stacks", null],
+  } },
+  Contribution: { fields: {
+    gradient: "text versions",
+    producer: "text",
+    of: ["?whole count", null],
+    how: { one: ["generated", "given", "passed", "seed"] },
+    path: [{ list: "text" }, []],
+    norm: ["?Number", null],
+    share: ["?Number", null],
+    cosine: ["?Number", null],
+    frame: ["?whole frames", null],
+  } },
+  Ledger: { fields: {
+    blob: "text versions",
+    at: "whole positions",
+    total: "text versions",
+    contributions: { list: "Contribution" },
+    norm: ["?Number", null],
+    cancellation: ["?Number", null],
+    subnet: ["?text subnets", null],
+    frame: ["?whole frames", null],
+  } },
+  MergedRow: { fields: {
+    index: "whole",
+    times: "whole count",
+  } },
+  Merge: { fields: {
+    blob: "text versions",
+    at: "whole positions",
+    aggregator: "Aggregator",
+    before: "GradientSlice versions",
+    after: "GradientSlice versions",
+    rows_before: ["?whole count", null],
+    rows_after: ["?whole count", null],
+    most_repeated: [{ most: 8, of: { list: "MergedRow" } }, []],
+    difference: ["?Number", null],
+  } },
+  Obstacle: { fields: {
+    kind: "text",
+    message: "text",
+    ways_out: [{ list: "text" }, []],
+    blobs: [{ list: "text" }, []],
+    lines: [{ list: "text lines" }, []],
+  } },
+  Wait: { isRow: true, fields: {
+    function: "whole operators",
+    rank: "whole count",
+    arrival: "whole count",
+    since: "whole positions",
+    until: ["?whole positions", null],
+  } },
+  Grad: { isRow: true, fields: {
+    variable: "text",
+    at: "whole positions",
+    value: "?text versions",
+    how: "How",
+  } },
+  Pool: { isRow: true, fields: {
+    name: "text",
+    at: "whole positions",
+    in_use: "whole count",
+    free: "whole count",
+  } },
+  Schedule: { fields: {
+    ranks: { list: "?whole count" },
+    waits: [{ list: "Wait" }, []],
+    grads: [{ list: "Grad" }, []],
+    pools: [{ list: "Pool" }, []],
+  } },
+  Formula: { fields: {
+    formula: "text",
+    derivative: ["text", ""],
+    inputs: [{ list: "text" }, []],
+    outputs: [{ list: "text" }, []],
+  } },
+  Source: { isRow: true, fields: {
+    file: "text",
+    first: { least: 1 },
+    text: { most: 200000, of: "text" },
+  } },
+  BreakpointEntry: { fields: {
+    id: { least: 1 },
+    on: { most: 1000, of: "text" },
+    log: [{ either: { string: { most: 1000, of: "text" }, null: "null" } }, null],
+    ignore: [{ least: 0 }, 0],
+    every: [{ least: 1 }, 1],
+    enabled: ["flag", true],
+  } },
+  NodeGroup: { fields: {
+    id: "text",
+    around: ["?text", null],
+    lines: { list: "text lines" },
+    shape: "whole shapes",
+    words: { list: "text" },
+  } },
+  Graph: { fields: {
+    svg: ["?text", null],
+    omitted: ["?text", null],
+    groups: [{ list: "NodeGroup" }, []],
+    shapes: [{ list: "text" }, []],
+    phrases: [{ list: "text" }, []],
+    folded: [{ map: "text" }, {}],
+    whole: ["?text", null],
+  } },
+  WrittenTrace: { fields: {
+    format: [{ one: ["gradviz-trace"] }, "gradviz-trace"],
+    version: [{ one: [6] }, 6],
+    producer: "text",
+    engine: ["text", "symbolic"],
+    name: "text",
+    summary: ["text", ""],
+    net: { map: "any" },
+    ys: { either: { list: { list: "text" }, object: { map: "?Gradient" } } },
+    skip: ["whole count", 0],
+    part: ["?Part", null],
+    forward: { list: "Line" },
+    backward: { list: "Line" },
+    subnets: [{ list: "Subnet" }, []],
+    templates: [{ list: "text" }, []],
+    events: { list: { either: { object: "TraceEvent", list: "Again" } } },
+    frames: [{ list: "Frame" }, []],
+    values: [{ map: "Value", keys: "text versions" }, {}],
+    arrays: ["Arrays", {"kinds":[],"rows":[]}],
+    stacks: [{ list: "Workspaces" }, []],
+    ledgers: [{ list: "Ledger" }, []],
+    merges: [{ list: "Merge" }, []],
+    gradients: [{ map: "Gradient versions" }, {}],
+    obstacle: ["?Obstacle", null],
+    schedule: ["?Schedule", null],
+    formulas: [{ map: "Formula" }, {}],
+    sources: [{ most: 1000, of: { list: "Source" } }, []],
+    rules: [{ map: { most: 200000, of: "text" } }, {}],
+    upcoming: ["?text", null],
+    breakpoints: [{ list: "BreakpointEntry" }, []],
+    watches: [{ list: { most: 1000, of: "text" } }, []],
+    graph: ["Graph", {"omitted":"not drawn"}],
+  } },
+  Marked: { fields: {
+    breakpoints: [{ list: "BreakpointEntry" }, []],
+    watches: [{ list: { most: 1000, of: "text" } }, []],
+  } },
 } as const;

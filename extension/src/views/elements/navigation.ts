@@ -25,6 +25,13 @@ export interface Verbs {
   goOn(): void;
 }
 
+/** Runs to the next event about a line of code, behind the last one to the first; returns the same as `runTo`. */
+export function runToLine({ runTo, restart }: Verbs, place: string): string | null {
+  if (runTo(place) === null) return null;
+  restart();
+  return runTo(place);
+}
+
 export interface Navigation extends Verbs {
   /** Moves to a position and tells the host. */
   go(position: number): void;

@@ -33,15 +33,18 @@ export function createWindowed<Row extends { element: HTMLElement }>(box: HTMLEl
   const rows = new Map<string, Row>();
   let { width, height } = UNSEEN;
   let scrolled = 0;
-  let pinned = -1;
+  let pinned = "";
   /** The row that was scrolled to, until a person scrolls: a list of another size shows it too. */
-  let revealed = -1;
+  let revealed = "";
   let drawn = { from: 0, to: 0 };
   /** Where each row begins, and behind the last one the end. */
   let tops = new Float64Array(1);
+  /** The index of each row by its key. */
+  let places = new Map<string, number>();
 
   const count = (): number => tops.length - 1;
   const top = (index: number): number => tops[index] ?? 0;
+  const placeOf = (key: string): number => places.get(key) ?? -1;
   const rowAt = (pixel: number): number => Math.max(0, Math.min(count(), behind(tops, pixel)) - 1);
 
   function place(): void {
@@ -56,8 +59,9 @@ export function createWindowed<Row extends { element: HTMLElement }>(box: HTMLEl
     const [from, to] = [rowAt(around - AROUND), Math.min(count(), rowAt(around + height + AROUND) + 1)];
     drawn = { from, to };
     const wanted = Array.from({ length: to - from }, (_, index) => from + index);
-    if (pinned >= 0 && pinned < from) wanted.unshift(pinned);
-    if (pinned >= to && pinned < count()) wanted.push(pinned);
+    const always = placeOf(pinned);
+    if (always >= 0 && always < from) wanted.unshift(always);
+    if (always >= to) wanted.push(always);
     const keys = new Set(wanted.map((index) => source.key(index)));
     for (const [key, row] of rows) {
       if (keys.has(key)) continue;
@@ -111,10 +115,11 @@ export function createWindowed<Row extends { element: HTMLElement }>(box: HTMLEl
   }
 
   /** Scrolls a row to the middle, if it is out of sight; one that is higher than the window to its first line. */
-  function reveal(index: number): void {
-    revealed = index;
-    const isSeen = top(index) >= scrolled && top(index + 1) <= scrolled + height;
-    if (isSeen || index >= count()) return;
+  function reveal(key: string): void {
+    const index = placeOf(key);
+    if (index < 0) return;
+    revealed = key;
+    if (top(index) >= scrolled && top(index + 1) <= scrolled + height) return;
     const middle = (): number => Math.min(top(index), (top(index) + top(index + 1) - height) / 2);
     put(middle());
     measureRows();
@@ -123,7 +128,7 @@ export function createWindowed<Row extends { element: HTMLElement }>(box: HTMLEl
 
   box.append(sheet);
   box.addEventListener("scroll", () => {
-    if (Math.abs(box.scrollTop - scrolled) > 1) revealed = -1;
+    if (Math.abs(box.scrollTop - scrolled) > 1) revealed = "";
     scrolled = box.scrollTop;
     const [first, last] = [rowAt(scrolled - AHEAD), rowAt(scrolled + height + AHEAD)];
     if (first < drawn.from || last >= drawn.to) draw();
@@ -134,7 +139,7 @@ export function createWindowed<Row extends { element: HTMLElement }>(box: HTMLEl
     ({ clientWidth: width, clientHeight: height, scrollTop: scrolled } = box);
     place();
     draw();
-    if (revealed >= 0) reveal(revealed);
+    reveal(revealed);
   });
   resizes.observe(box);
 
@@ -143,24 +148,27 @@ export function createWindowed<Row extends { element: HTMLElement }>(box: HTMLEl
     rows: rows as ReadonlyMap<string, Row>,
     /** Shows so many rows of the source, all of which can be others than before. */
     fill(length: number) {
-      revealed = -1;
+      revealed = "";
       tops = new Float64Array(length + 1);
+      places = new Map(Array.from({ length }, (_, index) => [source.key(index), index]));
       place();
       draw();
     },
     /** Measures the rows again, which may have become higher or lower. */
     measure: draw,
+    /** The index of a row; -1: there is none. */
+    placeOf,
     reveal,
     /** Has a row in the page wherever the window is, so that it keeps the focus. */
-    keep(index: number) {
-      pinned = index;
+    keep(key: string) {
+      pinned = key;
     },
     /** Brings a row into sight, to stay in the page. */
-    lead(index: number): Row | undefined {
-      pinned = index;
-      reveal(index);
+    lead(key: string): Row | undefined {
+      pinned = key;
+      reveal(key);
       draw();
-      return rows.get(source.key(index));
+      return rows.get(key);
     },
     dispose: () => resizes.disconnect(),
   };

@@ -56,7 +56,7 @@ function clustersOf(trace: Trace, source: Source, drawn: (id: string) => string)
   /** The cluster that a node of the drawing opens, by its line or its group; undefined: it opens none. */
   function opened(node: string): string | undefined {
     const nets = Object.values(lines.get(node)?.subnets ?? {});
-    return groupOfNode(groups, node)?.id ?? nets.map(showing).find((cluster) => cluster !== null) ?? undefined;
+    return groupOfNode(trace, node)?.id ?? nets.map(showing).find((cluster) => cluster !== null) ?? undefined;
   }
 
   /** The clusters that are all of what one shows: who opens it wants to see what is in them. */

@@ -53,10 +53,7 @@ export function matching(trace: Trace, text: string): string[] {
   if (wanted === "") return [];
   const index = /^#(\d+)$/.exec(wanted)?.[1];
   const has = (name: string): boolean => name.toLowerCase().includes(wanted);
-  const fits = (line: Line): boolean =>
-    index === undefined
-      ? has(line.type) || has(line.name) || line.outputs.some(has) || line.inputs.some(has)
-      : line.id.endsWith(`f${index}`) && line.role === "forward" || line.of === Number(index);
+  const fits = (line: Line): boolean => (index === undefined ? [line.type, line.name, ...touchedBy(line)].some(has) : numberOf(line) === Number(index));
   return allLines(trace).filter(fits).map(({ id }) => id);
 }
 
@@ -172,10 +169,11 @@ export function createGraph(trace: Trace, navigation: Navigation) {
   let selected: string | null = null;
   if (canvas) {
     const { viewport } = canvas;
+    const hasNorms = trace.backward.some(({ ran }) => ran !== null);
     const tools = element(
       "div",
       { class: "gv-tools", role: "group", "aria-label": "Graph tools" },
-      ...(hasNorms(trace) ? [toggle("‖∂‖", NORMS, (isOn) => pane.classList.toggle("gv-norms", isOn), true)] : []),
+      ...(hasNorms ? [toggle("‖∂‖", NORMS, (isOn) => pane.classList.toggle("gv-norms", isOn), true)] : []),
       ...(trace.graph.whole === null ? [] : [toggle("Plumbing", PLUMBING, canvas.plumb)]),
       iconButton("Focus on what is near, or show all again (f)", "M2 5V2h3M11 2h3v3M14 11v3h-3M5 14H2v-3M6 8h4M8 6v4", () => navigation.focus()),
       iconButton("Zoom in (Ctrl + wheel)", ICONS.more, () => viewport.zoom(1.25)),
@@ -248,11 +246,6 @@ export function createGraph(trace: Trace, navigation: Navigation) {
 const PLUMBING = "Show scopes, copies, handovers and the Do around each branch, which are folded into what they serve";
 
 const NORMS = "The norm of the gradient on edges, and edges as thick as it is large";
-
-/** Whether gradients have been computed. */
-function hasNorms(trace: Trace): boolean {
-  return trace.backward.some(({ ran }) => ran !== null);
-}
 
 /** A button that is on or off; what is on from the beginning, is so at once. */
 function toggle(name: string, title: string, act: (isOn: boolean) => void, isOn = false): HTMLElement {

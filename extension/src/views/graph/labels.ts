@@ -4,7 +4,7 @@
 // that is free.
 
 import { endsOf, isSeveral, looseWires, severalAt, wiresBetween, wireValuesAt, type Several, type Wire, type WireValue } from "../../lesson/wires";
-import { addTo, endOf, groupOfNode, groupsOf, lengthOf, linesById, memoizedByText, netOf, subnetOf } from "../../model/recording/lookup";
+import { addTo, endOf, groupOfNode, lengthOf, linesById, memoizedByText, netOf, subnetOf } from "../../model/recording/lookup";
 import { placesOf } from "../../model/recording/cursor";
 import { elementsOf } from "../../model/recording/values";
 import type { Line, Trace } from "../../model/schema";
@@ -97,9 +97,8 @@ function edgeLabels(trace: Trace, { named }: Drawing): Planned[] {
 export function linesAt(trace: Trace, end: string, isBackward: boolean): Line[] {
   const line = linesById(trace).get(end);
   if (line) return [line];
-  const groups = groupsOf(trace);
   const port = PORT.exec(end);
-  const group = groupOfNode(groups, port?.[1] ?? end);
+  const group = groupOfNode(trace, port?.[1] ?? end);
   if (!group) return [];
   const inside = isBackward ? group.backward : group.forward;
   if (!port) return inside;
@@ -255,8 +254,6 @@ type Drawn = ReturnType<typeof draw>;
 
 /** Writes labels into a drawing, which becomes wider where it has to. */
 export function labelled(trace: Trace, drawing: Drawing) {
-  const { svg } = drawing;
-  const graph = svg.querySelector<SVGGElement>("g.graph") ?? svg;
   const scene = measured(trace, drawing);
   const planned = [...looseLabels(trace, scene), ...edgeLabels(trace, drawing)];
   const layer = svgElement("g", { class: "gv-wires" });
@@ -273,8 +270,7 @@ export function labelled(trace: Trace, drawing: Drawing) {
     if (spot) crowded.set(label, spot);
   }
   const drawn = new Map<Planned, Drawn>();
-  graph.append(layer);
-  widen(svg, graph, [...places, ...crowded.values()]);
+  overlay(drawing, layer, [...places, ...crowded.values()]);
 
   return {
     /** Tells what the wires carry; labels without a place of their own only where they touch one of the lines `near`. */
@@ -371,8 +367,10 @@ function wordsForSeveral({ there, of, norm }: Several): string {
   return [...(there < of || norm === null ? [`${there} of ${of}`] : []), ...size].join(" ");
 }
 
-/** Makes room in a drawing for boxes that lie outside of it. */
-export function widen(svg: SVGSVGElement, graph: Element, boxes: Box[]): void {
+/** Puts a layer on a drawing, which gets room for its boxes where they lie outside. */
+export function overlay({ svg }: Drawing, layer: SVGElement, boxes: Box[]): void {
+  const graph = svg.querySelector("g.graph") ?? svg;
+  graph.append(layer);
   const { width, height } = svg.viewBox.baseVal;
   const [dx, dy] = offset(graph);
   const left = Math.min(0, ...boxes.map(({ x }) => x + dx - GAP));

@@ -12,7 +12,7 @@ import { DIGITS, glance, quantity } from "../elements/numbers";
 import type { Navigation } from "../elements/navigation";
 import type { Box } from "./drawing/levels";
 import type { Drawing } from "./drawing/svg";
-import { FONT, LINE, measured, namesIn, taking, WIDTH, widen } from "./labels";
+import { FONT, LINE, measured, namesIn, overlay, taking, WIDTH } from "./labels";
 
 /** Drawings of more nodes, edges and ports show operators alone. */
 const MOST = 400;
@@ -39,7 +39,6 @@ interface Leaves {
 export function createLeaves(trace: Trace, drawing: Drawing, navigation: Navigation) {
   if (drawing.parts.length > MOST) return null;
   for (const part of drawing.parts) part.fill();
-  const graph = drawing.svg.querySelector<SVGGElement>("g.graph") ?? drawing.svg;
   const scene = measured(trace, drawing);
   const take = taking([...scene.boxes, ...namesIn(drawing)], scene.paths);
   const drawn: (Leaves & { group: SVGElement; texts: SVGElement[] })[] = [];
@@ -49,16 +48,14 @@ export function createLeaves(trace: Trace, drawing: Drawing, navigation: Navigat
     const box = node && spots(node, leaves).find(take);
     if (!box) continue;
     boxes.push(box);
-    drawn.push({ ...leaves, ...draw(leaves, node, box) });
-  }
-  for (const { line, group } of drawn) {
+    const { group, texts } = draw(leaves, node, box);
     group.addEventListener("click", (event) => {
       event.stopPropagation();
-      navigation.select(line.id);
+      navigation.select(leaves.line.id);
     });
+    drawn.push({ ...leaves, group, texts });
   }
-  graph.append(svgElement("g", { class: "gv-leaves" }, ...drawn.map(({ group }) => group)));
-  widen(drawing.svg, graph, boxes);
+  overlay(drawing, svgElement("g", { class: "gv-leaves" }, ...drawn.map(({ group }) => group)), boxes);
 
   return {
     show(position: number): void {

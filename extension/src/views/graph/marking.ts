@@ -3,7 +3,7 @@
 
 import { breakpointsAt } from "../../model/filters/marks";
 import { currentEvent, faultAt, hasRun, isStale, linesAbout, lineState, type LineState } from "../../model/recording/cursor";
-import { addTo, allLines, behind, type Group, groupOfNode, groupsAround, groupsOf, linesNamed, numberIn } from "../../model/recording/lookup";
+import { addTo, allLines, type Group, groupOfNode, groupsAround, groupsOf, linesNamed, numberIn } from "../../model/recording/lookup";
 import type { BreakpointEntry, Line, Trace } from "../../model/schema";
 import { svgElement } from "../elements/dom";
 import { isSum } from "../elements/kinds";
@@ -76,7 +76,7 @@ export function createMarking(trace: Trace, drawing: Drawing, drawnAs: (id: stri
     show,
     node: (line: string) => nodes.get(drawnAs(line))?.element ?? groups.node(line),
     /** The node of a line or a group or, where that is in closed groups, of the innermost group that is drawn. */
-    seen: (line: string) => nodes.get(drawnAs(line))?.element ?? groups.node(line) ?? groupsAround(groupsOf(trace), line).map(({ id }) => groups.node(id)).find(Boolean),
+    seen: (line: string) => nodes.get(drawnAs(line))?.element ?? groups.node(line) ?? groupsAround(trace, line).map(({ id }) => groups.node(id)).find(Boolean),
     mark: groups.mark,
   };
 }
@@ -138,14 +138,13 @@ function served(drawing: Drawing, end: string): string {
 }
 
 function createGroupMarking(trace: Trace, drawing: Drawing) {
-  const groups = groupsOf(trace);
   const nodes = new Map<string, GroupNode[]>();
-  for (const id of groups.byId.keys()) {
+  for (const id of groupsOf(trace).byId.keys()) {
     const both = [id, `${id}.backward`].map((name) => drawing.named.node.get(name));
     const groupNodes = both.flatMap((element, lane) => (element ? [groupNode(element, lane === 0)] : []));
     if (groupNodes.length > 0) nodes.set(id, groupNodes);
   }
-  const around = (lines: Iterable<string>): Set<Group> => new Set([...lines].flatMap((line) => groupsAround(groups, line)));
+  const around = (lines: Iterable<string>): Set<Group> => new Set([...lines].flatMap((line) => groupsAround(trace, line)));
 
   /** Gives the groups around the lines `touched` their looks; returns those in which we are, where the line itself is not among `drawn`. */
   function show(position: number, touched: Iterable<string>, drawn: ReadonlyMap<string, unknown>): Element[] {
@@ -154,20 +153,20 @@ function createGroupMarking(trace: Trace, drawing: Drawing) {
     const here = [...new Set(linesAbout(event))];
     const faulty = around([...(trace.obstacle?.lines ?? []), ...here].filter((line) => faultAt(trace, line, position)));
     for (const group of around(touched)) {
-      const own = here.filter((line) => groupsAround(groups, line).includes(group));
+      const own = here.filter((line) => groupsAround(trace, line).includes(group));
       for (const node of nodes.get(group.id) ?? []) update(node, group, position, own.filter((line) => isForwardLine(line) === node.isForward), faulty.has(group));
     }
-    const seen = here.filter((line) => !drawn.has(line)).map((line) => groupsAround(groups, line).find(({ id }) => nodes.has(id)));
+    const seen = here.filter((line) => !drawn.has(line)).map((line) => groupsAround(trace, line).find(({ id }) => nodes.has(id)));
     return seen.flatMap((group) => (group ? (nodes.get(group.id) ?? []).map(({ element }) => element) : []));
   }
 
   /** `own` are its lines that the event is about. */
   function update(node: GroupNode, group: Group, position: number, own: string[], isFaulty: boolean): void {
     const isNew = own.some((line) => currentEvent(trace, position)?.lines.includes(line));
-    const count = behind(group.linesFrom, position);
+    const all = group.backward.length;
+    const count = node.isForward ? all : group.backward.filter(({ made }) => made <= position).length;
     const state = isNew ? "new" : own.length > 0 ? "current" : !node.isForward && count === 0 ? "future" : "past";
-    const all = group.linesFrom.length;
-    const progress = node.isForward || count === all ? node.says : `${count} of ${all} made`;
+    const progress = count === all ? node.says : `${count} of ${all} made`;
     const text = own[0] === undefined ? progress : node.isForward ? `here: #${numberIn(own[0])}` : `here · ${progress}`;
     dress(node.element, state, { obstacle: node.isForward && isFaulty });
     if (node.detail && node.detail.textContent !== text) node.detail.textContent = text;
@@ -180,7 +179,7 @@ function createGroupMarking(trace: Trace, drawing: Drawing) {
     if (breakpoints.length === 0 || nodes.size === 0) return;
     for (const line of allLines(trace)) {
       if (breakpointsAt(line, breakpoints).length === 0) continue;
-      for (const { id } of groupsAround(groups, line.id)) {
+      for (const { id } of groupsAround(trace, line.id)) {
         const node = (nodes.get(id) ?? []).find(({ isForward }) => isForward === (line.role === "forward"));
         if (node && !node.element.querySelector("circle.stop")) node.element.append(stop(node.element));
       }
@@ -188,7 +187,7 @@ function createGroupMarking(trace: Trace, drawing: Drawing) {
   }
 
   /** The forward node of a group, by the name of either of its nodes. */
-  const node = (name: string): SVGElement | undefined => (nodes.get(groupOfNode(groups, name)?.id ?? "") ?? [])[0]?.element;
+  const node = (name: string): SVGElement | undefined => (nodes.get(groupOfNode(trace, name)?.id ?? "") ?? [])[0]?.element;
   return { show, node, mark };
 }
 

@@ -2,7 +2,7 @@
 
 import { gradientAt } from "../../model/filters/code";
 import { forwardLine } from "../../model/recording/cursor";
-import { beginOf, endOf, groupsAround, groupsOf, memoized, subnetOf } from "../../model/recording/lookup";
+import { eachEvent, endOf, groupsAround, memoized, subnetOf } from "../../model/recording/lookup";
 import { blobOf } from "../../model/recording/values";
 import type { Line, Trace } from "../../model/schema";
 import { svgElement } from "../elements/dom";
@@ -44,7 +44,7 @@ export const firstOdd = memoized((trace) => {
   const end = endOf(trace);
   const odd = [...trace.forward, ...trace.backward].filter((line) => ["NaN", "∞"].includes(oddNumbers(trace, line, end)?.sign ?? ""));
   for (const line of odd.sort((one, other) => (one.ran ?? 0) - (other.ran ?? 0))) {
-    for (const { id } of groupsAround(groupsOf(trace), line.id)) {
+    for (const { id } of groupsAround(trace, line.id)) {
       const node = line.role === "forward" ? id : `${id}.backward`;
       if (!firstByNode.has(node)) firstByNode.set(node, line);
     }
@@ -55,11 +55,11 @@ export const firstOdd = memoized((trace) => {
 /** Since when a forward operator is seen to pass no gradient on. */
 const cutsOf = memoized((trace) => {
   const cuts = new Map<string, number>();
-  trace.events.forEach((event, index) => {
+  eachEvent(trace, (event, position) => {
     const given = event.kind === "RuleApplied" ? event.detail["g_input"] : undefined;
     const isCut = event.kind === "Skipped" || (Array.isArray(given) && given.length > 0 && given.every((one) => one === null));
     const line = isCut ? forwardLine(event) : undefined;
-    if (line !== undefined && !cuts.has(line)) cuts.set(line, beginOf(trace) + index + 1);
+    if (line !== undefined && !cuts.has(line)) cuts.set(line, position);
   });
   return cuts;
 });

@@ -47,8 +47,6 @@ export function createOperators(trace: Trace, navigation: Navigation) {
     build,
     estimate: (_, width) => (width < ROW.turn ? ROW.narrow : ROW.wide),
   });
-  let places = new Map<string, number>();
-  const placeOf = (line: string): number => places.get(line) ?? -1;
 
   function head(column: Column | null, title: string, what: string): HTMLElement {
     if (!column) return element("div", { role: "columnheader" }, title);
@@ -62,7 +60,6 @@ export function createOperators(trace: Trace, navigation: Navigation) {
   function arrange(): void {
     for (const { cell, column } of heads) if (column) cell.setAttribute("aria-sort", column !== order.column ? "none" : order.isRising ? "ascending" : "descending");
     sorted = inOrder(entries, (entry) => key(entry, order.column), order.isRising);
-    places = new Map(sorted.map(({ line }, place) => [line.id, place]));
     list.fill(sorted.length);
   }
 
@@ -130,7 +127,7 @@ export function createOperators(trace: Trace, navigation: Navigation) {
         say(norm, textOf(entry));
         say(since, String(unveiled(line.made) ?? NOT_YET_IN_SHORT));
         say(ran, ranText(line));
-        row.element.setAttribute("aria-rowindex", String(placeOf(line.id) + 2));
+        row.element.setAttribute("aria-rowindex", String(list.placeOf(line.id) + 2));
         row.element.classList.toggle("gv-selected", line.id === selected);
         row.element.classList.toggle("gv-current", line.id === here());
         attribute(row.element, "aria-current", line.id === here() && "step");
@@ -145,18 +142,17 @@ export function createOperators(trace: Trace, navigation: Navigation) {
   }
 
   function reveal(line = ""): void {
-    const place = placeOf(line);
-    if (place >= 0 && !pane.hidden) list.reveal(place);
+    if (!pane.hidden) list.reveal(line);
   }
 
   body.addEventListener("keydown", (event) => {
     const line = event.target instanceof HTMLElement ? event.target.dataset["operator"] : undefined;
     if (line === undefined || (event.key !== "ArrowUp" && event.key !== "ArrowDown")) return;
-    const next = placeOf(line) + (event.key === "ArrowDown" ? 1 : -1);
-    if (!sorted[next]) return;
+    const next = sorted[list.placeOf(line) + (event.key === "ArrowDown" ? 1 : -1)];
+    if (!next) return;
     event.preventDefault();
     event.stopPropagation();
-    list.lead(next)?.element.querySelector<HTMLElement>("button")?.focus({ preventScroll: true });
+    list.lead(next.line.id)?.element.querySelector<HTMLElement>("button")?.focus({ preventScroll: true });
   });
   arrange();
   return {

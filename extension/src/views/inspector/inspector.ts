@@ -14,7 +14,7 @@ import { ledgerCard, ledgerList, ledgersFor, mergeCard, mergeFor } from "./ledge
 import { answerCard, changesSince, checkCards, pathsCard, singleCard, shownReply, versionsCards, whyCards } from "./questions";
 import { roundChoice } from "./rounds";
 import { stateCards } from "./state";
-import { blobChoice, ruleCard, valueCard, type ChosenOfRule, type Corner, type Seen } from "./value";
+import { blobChoice, ruleCard, valueCard, type Corner, type Seen } from "./value";
 
 const TABS = ["Value", "Ledger", "Why", "Versions", "Check", "State", "Breakpoints", "Watch"] as const;
 type Tab = (typeof TABS)[number];
@@ -23,11 +23,12 @@ type Tab = (typeof TABS)[number];
 const OF_STATE = ["Visited", "GradWritten"];
 
 /** What the person chose of the inspector. */
-export interface Chosen extends ChosenOfRule {
+export interface Chosen {
   /** While there is none, the tab follows the event. */
   tab: Tab | null;
   /** Whether numbers stand in a table and not in a heat map. */
   areNumbersInTable: boolean;
+  isRuleOpen: boolean;
 }
 
 export function createInspector(trace: Trace, navigation: Navigation, chosen: Chosen, answers: Answers, lesson: Lesson) {

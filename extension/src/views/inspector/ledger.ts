@@ -3,7 +3,7 @@
 import { hasNumbers, isAdded, ledgerAt } from "../../lesson/lesson";
 import { placesOf } from "../../model/recording/cursor";
 import { memoized, subnetsById } from "../../model/recording/lookup";
-import { loopAround, roundText, valueOf } from "../../model/recording/values";
+import { loopAround, recordedAt, roundText } from "../../model/recording/values";
 import type { Contribution, Ledger, Merge, Scalar, SliceName, Trace, Value } from "../../model/schema";
 import { count, counted, describe, NOT_COMPUTED, NOT_YET, NOT_YET_IN_SHORT, percent, picture, quantity } from "../elements/numbers";
 import { element, leave, linkButton, quiet, version, type Child } from "../elements/dom";
@@ -40,8 +40,7 @@ export function ledgerCard(trace: Trace, whole: Ledger, position: number, isVeil
   const isLoop = ledger.contributions.some(({ frame }) => frame !== null);
   const head = element("tr", {}, cell("th", "from"), cell("th", "‖·‖", "gv-right"), cell("th", "share"), cell("th", "cos", "gv-right"));
   const table = element("table", { class: "gv-ledger" }, element("caption", {}, ...caption(trace, ledger)), element("thead", {}, head));
-  const isSomewhere = ledger.subnet === null || ledger.frame !== null;
-  const value = isSomewhere && !(isVeiled && isLater) ? valueOf(trace, ledger.frame, ledger.total) : undefined;
+  const value = isVeiled && isLater ? undefined : recordedAt(trace, { ...ledger, blob: ledger.total });
   table.append(contributionBody(trace, ledger, isLoop, words, go), element("tfoot", {}, ...totalRows(trace, ledger, value, isLater, words)));
   const chart = isLoop && ledger.contributions.length > 2 ? [columns(ledger.contributions.map(({ norm }) => norm), -1, "norm of each iteration's gradient")] : [];
   return element("div", { class: "gv-card" }, ...chart, table, ...(value ? [picture(ledger.total, value)] : []));

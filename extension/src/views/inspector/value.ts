@@ -3,7 +3,7 @@
 
 import type { Reply } from "../../model/answers/asking";
 import { codeOf, placeOf, ruleOf } from "../../model/filters/code";
-import { blobsIn, computedAt, forwardIteration, isCalled, isComputed, isLeftOut, loopAround, makerOf, roundText, valueOf, workspacesOn, type Place } from "../../model/recording/values";
+import { blobsIn, computedAt, forwardIteration, isCalled, isComputed, isLeftOut, loopAround, makerOf, recordedAt, roundText, valueOf, workspacesOn, type Place } from "../../model/recording/values";
 import type { Line, Scalar, Trace, Value } from "../../model/schema";
 import { count, counted, describe, histogram, NOT_COMPUTED, NOT_YET, note, picture, quantity } from "../elements/numbers";
 import { createChoice } from "../elements/controls";
@@ -36,7 +36,7 @@ export interface Seen {
 export function valueCard(asking: Asking, place: Place, position: number, seen: Seen): HTMLElement {
   const { trace, isVeiled } = asking;
   const { blob, subnet, frame } = place;
-  const value = subnet !== null && frame === null ? undefined : valueOf(trace, frame, blob);
+  const value = recordedAt(trace, place);
   const maker = makerOf(trace, blob, subnet);
   const card = element("div", { class: "gv-card gv-value", role: "group", "aria-label": blob });
   const isLater = value !== undefined && !isComputed(trace, place, position);
@@ -240,13 +240,8 @@ function contents(trace: Trace, frame: number): HTMLElement {
   return element("div", { class: "gv-card" }, choice.element, shown);
 }
 
-/** What the person chose of the rule. */
-export interface ChosenOfRule {
-  isRuleOpen: boolean;
-}
-
 /** The rule that gave an operator its gradient: where it is written, and its text. Of a line the rule of its operator, or of the one that it came from; nothing where there is none. */
-export function ruleCard(trace: Trace, line: Line | undefined, chosen: ChosenOfRule): HTMLElement[] {
+export function ruleCard(trace: Trace, line: Line | undefined, chosen: { isRuleOpen: boolean }): HTMLElement[] {
   const place = line && ruleOf(trace, line);
   if (!line || !place) return [];
   const { type } = forwardOf(trace, line) ?? line;

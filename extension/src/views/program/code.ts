@@ -9,7 +9,7 @@ import { isOver } from "../../model/recording/values";
 import type { BreakpointEntry, CodeLine, Trace, TraceEvent } from "../../model/schema";
 import { attribute, button, element, type Child } from "../elements/dom";
 import { isSum } from "../elements/kinds";
-import type { Navigation } from "../elements/navigation";
+import { runToLine, type Navigation } from "../elements/navigation";
 import { DIGITS, NOT_YET, normText } from "../elements/numbers";
 import { createWindowed, textHeight } from "../elements/windowed";
 
@@ -34,8 +34,9 @@ export function createCode(trace: Trace, navigation: Navigation) {
   let about: string[] = [];
   let selected = "";
   let breakpoints: readonly BreakpointEntry[] = [];
+  const keyAt = (index: number): string => `${file}:${index}`;
   const list = createWindowed(body, {
-    key: (index) => `${file}:${index}`,
+    key: keyAt,
     build,
     estimate: (index, width) => textHeight(items[index]?.text.length ?? 1, width, ROW),
   });
@@ -76,13 +77,11 @@ export function createCode(trace: Trace, navigation: Navigation) {
   /** Of what runs again and again a part of a recording has the runs in it alone. */
   const absent = ({ subnet }: Called): string => (trace.part && subnet !== null ? "not computed in this part of the recording" : NOT_YET);
 
-  /** Shows a cell or a file. */
   function open(other: string): void {
     if (other === file || !files.includes(other)) return;
     file = choice.value = other;
     body.setAttribute("aria-label", other);
     items = itemsOf(trace, other);
-    list.keep(-1);
     list.fill(items.length);
   }
 
@@ -99,14 +98,7 @@ export function createCode(trace: Trace, navigation: Navigation) {
 
   function reveal({ number }: CodeLine): void {
     const index = items.findIndex((item) => item?.number === number);
-    if (index >= 0) list.reveal(index);
-  }
-
-  function run(place: string): void {
-    // Behind the last event about a line, its first one comes next.
-    if (navigation.runTo(place) === null) return;
-    navigation.restart();
-    navigation.runTo(place);
+    if (index >= 0) list.reveal(keyAt(index));
   }
 
   const toggle = (place: string): void => {
@@ -119,7 +111,7 @@ export function createCode(trace: Trace, navigation: Navigation) {
     let index = from + by;
     while (items[index] !== undefined && !items[index]?.called) index += by;
     if (!items[index]) return;
-    list.lead(index)?.norm?.run.focus({ preventScroll: true });
+    list.lead(keyAt(index))?.norm?.run.focus({ preventScroll: true });
   }
 
   choice.addEventListener("change", () => open(choice.value));
@@ -129,7 +121,7 @@ export function createCode(trace: Trace, navigation: Navigation) {
     const place = row?.dataset["place"];
     if (place === undefined) return;
     if (target instanceof Element && target.matches(".gv-stop")) toggle(place);
-    else run(place);
+    else runToLine(navigation, place);
   });
   body.addEventListener("keydown", (event) => {
     const row = event.target instanceof Element ? event.target.closest<HTMLElement>(".gv-called") : null;

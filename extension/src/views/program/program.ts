@@ -3,28 +3,17 @@
 import { crumbs, currentEvent, isRefused, linesAbout, operatorCounts } from "../../model/recording/cursor";
 import { endOf, linesById, subnetOf, subnetsById } from "../../model/recording/lookup";
 import { roundText } from "../../model/recording/values";
-import type { BreakpointEntry, Line, Subnet, Trace } from "../../model/schema";
+import type { BreakpointEntry, Line, Trace } from "../../model/schema";
 import { element } from "../elements/dom";
 import { isSum } from "../elements/kinds";
 import type { Navigation } from "../elements/navigation";
 import { count as howMany, counted } from "../elements/numbers";
 import { createWindowed, textHeight } from "../elements/windowed";
-import { createRow, createTitle, foldRow, itemsOf, lengthOf, markRow, nestedIn, titleKey, updateRow, type Item, type LineItem, type Part, type Row, type Title } from "./rows";
+import { createRow, createTitle, itemsOf, lengthOf, nestedIn, titleKey, updateRow, type Item, type Part, type Row, type Shared, type Title } from "./rows";
 
 /** Of a row of one line of text, in pixels, and of each line more; the width of a character, and of all beside the text. */
 const ROW = { first: 21.2, more: 19.2, character: 7.2, beside: 60 };
 const INDENT = 14;
-
-/** What the parts of the program share. */
-interface Shared {
-  trace: Trace;
-  position: number;
-  breakpoints: readonly BreakpointEntry[];
-  /** The lines whose nested nets are shown. */
-  open: Set<string>;
-  /** By the keys of their titles the runs of the nested nets that we are in. */
-  rounds: Map<string, string>;
-}
 
 type Section = ReturnType<typeof createSection>;
 
@@ -36,7 +25,6 @@ function createSection(part: Part, shared: Shared) {
   const body = element("div", { class: `gv-lines gv-lines-${part}`, role: "tree", "aria-label": title });
   const counts = operatorCounts(trace[part]);
   let items: Item[] = [];
-  let places = new Map<string, number>();
   /** The line that the Tab key reaches. */
   let active = "";
   let selected: string | null = null;
@@ -44,23 +32,26 @@ function createSection(part: Part, shared: Shared) {
 
   function build(index: number): Row | Title {
     const item = items[index] as Item;
-    if (item.line) return buildRow(item);
+    if (item.line) {
+      const row = createRow(trace, item);
+      update(row);
+      return row;
+    }
     const title = createTitle(item);
     title.round.textContent = shared.rounds.get(item.key) ?? "";
     return title;
   }
 
-  function buildRow(item: LineItem): Row {
-    const row = createRow(trace, item);
-    updateRow(row, trace, shared.position);
-    foldRow(row, shared.open.has(item.key));
-    markRow(row, shared.breakpoints);
-    row.element.classList.toggle("gv-selected", item.key === selected);
-    row.element.tabIndex = item.key === active ? 0 : -1;
-    return row;
+  /** Whether the text of the row is another one now. */
+  function update(row: Row): boolean {
+    row.element.classList.toggle("gv-selected", row.line.id === selected);
+    row.element.tabIndex = row.line.id === active ? 0 : -1;
+    return updateRow(row, shared);
   }
 
-  const lineRows = (): Row[] => [...list.rows.values()].filter((row) => "line" in row);
+  function updateAll(): void {
+    for (const row of list.rows.values()) if ("line" in row) update(row);
+  }
 
   function estimate(index: number, width: number): number {
     const item = items[index];
@@ -79,50 +70,42 @@ function createSection(part: Part, shared: Shared) {
     let isOther = false;
     for (const id of touched) {
       const row = list.rows.get(id);
-      if (row && "line" in row && updateRow(row, trace, shared.position)) isOther = true;
+      if (row && "line" in row && update(row)) isOther = true;
     }
     for (const [key, row] of list.rows) if ("round" in row) row.round.textContent = shared.rounds.get(key) ?? "";
     if (isOther) list.measure();
-    if (line !== undefined) reveal(line);
-  }
-
-  function reveal(line: string): void {
-    const at = places.get(line);
-    if (at !== undefined) list.reveal(at);
+    if (line !== undefined) list.reveal(line);
   }
 
   /** Outlines a line where it can be seen; null outlines none. */
   function select(line: string | null): void {
-    for (const one of [selected, line]) list.rows.get(one ?? "")?.element.classList.toggle("gv-selected", one === line);
+    if (line === null && selected === null) return;
     selected = line;
-    if (line !== null) reveal(line);
+    updateAll();
+    if (line !== null) list.reveal(line);
   }
 
   /** What is open is something else. */
   function fill(): void {
     const hadFocus = body.contains(document.activeElement);
     items = itemsOf(trace, part, shared.open);
-    places = new Map(items.map(({ key }, index) => [key, index]));
-    if (!places.has(active)) activate(items[0]?.key ?? "");
-    else list.keep(places.get(active) ?? -1);
+    if (!items.some(({ key }) => key === active)) activate(items[0]?.key ?? "");
+    updateAll();
     list.fill(items.length);
-    for (const row of lineRows()) foldRow(row, shared.open.has(row.line.id));
     if (hadFocus) list.rows.get(active)?.element.focus({ preventScroll: true });
   }
 
   function activate(line: string): void {
-    const [before, now] = [list.rows.get(active), list.rows.get(line)];
-    if (before) before.element.tabIndex = -1;
-    if (now) now.element.tabIndex = 0;
     active = line;
-    list.keep(places.get(line) ?? -1);
+    updateAll();
+    list.keep(line);
   }
 
   function focus(index: number): void {
     const item = items[index];
     if (!item?.line) return;
     activate(item.key);
-    list.lead(index)?.element.focus({ preventScroll: true });
+    list.lead(item.key)?.element.focus({ preventScroll: true });
   }
 
   function next(from: number, by: 1 | -1): number {
@@ -140,14 +123,14 @@ function createSection(part: Part, shared: Shared) {
   return {
     head,
     body,
-    has: (line: string) => places.has(line),
+    has: (line: string) => list.placeOf(line) >= 0,
     show,
     select,
-    mark: () => lineRows().forEach((row) => markRow(row, shared.breakpoints)),
+    update: updateAll,
     fill,
     /** Moves the focus so many lines on; false: there are no more. */
     walk(from: string, by: 1 | -1) {
-      const to = next(places.get(from) ?? 0, by);
+      const to = next(list.placeOf(from), by);
       if (!items[to]) return false;
       focus(to);
       return true;
@@ -217,20 +200,17 @@ export function createProgram(trace: Trace, navigation: Navigation) {
   /** Opens the nests of the nets that have been entered since the last move; what a person folds then stays folded. */
   function follow(position: number): void {
     const here = crumbs(trace, position);
-    for (const crumb of here) if (!entered.has(crumb.entered)) enter(crumb.subnet, crumb.frame);
-    entered = new Set(here.map((crumb) => crumb.entered));
     shared.rounds.clear();
-    for (const { subnet, frame } of here) {
-      const run = frame === null ? undefined : trace.frames[frame];
-      const owner = run?.is_backward ? subnet.backward_owner : subnet.owner;
-      if (run && owner !== null) shared.rounds.set(titleKey(owner, subnet), roundText(trace, run));
+    for (const crumb of here) {
+      const { owner, backward_owner } = crumb.subnet;
+      const run = trace.frames[crumb.frame ?? -1];
+      const owners = run ? [run.is_backward ? backward_owner : owner] : [owner, backward_owner];
+      for (const one of owners.filter((line) => line !== null)) {
+        if (!entered.has(crumb.entered)) setOpen(one, true);
+        if (run) shared.rounds.set(titleKey(one, crumb.subnet), roundText(trace, run));
+      }
     }
-  }
-
-  function enter(net: Subnet, frame: number | null): void {
-    const isBackward = frame === null ? null : trace.frames[frame]?.is_backward;
-    if (isBackward !== true && net.owner !== null) setOpen(net.owner, true);
-    if (isBackward !== false && net.backward_owner !== null) setOpen(net.backward_owner, true);
+    entered = new Set(here.map((crumb) => crumb.entered));
   }
 
   /** `touched` holds the lines that can look different than before. */
@@ -259,7 +239,7 @@ export function createProgram(trace: Trace, navigation: Navigation) {
 
   function mark(breakpoints: readonly BreakpointEntry[]): void {
     shared.breakpoints = breakpoints;
-    for (const section of both) section.mark();
+    for (const section of both) section.update();
   }
 
   return { element: pane, show, select, mark, dispose: () => both.forEach((section) => section.dispose()) };

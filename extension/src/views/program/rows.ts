@@ -45,7 +45,7 @@ export function itemsOf(trace: Trace, part: Part, open: ReadonlySet<string>): It
 
 export type Row = ReturnType<typeof createRow>;
 
-export type LineItem = Extract<Item, { line: Line }>;
+type LineItem = Extract<Item, { line: Line }>;
 type TitleItem = Extract<Item, { line: null }>;
 
 export function createRow(trace: Trace, { line, nets, depth, at, among }: LineItem) {
@@ -91,8 +91,21 @@ export function lengthOf({ inputs, outputs, type, args }: Line): number {
   return names + type.length + 3 + Object.keys(args).reduce((sum, name) => sum + name.length + 6, 0);
 }
 
+/** What all rows are drawn from. */
+export interface Shared {
+  trace: Trace;
+  position: number;
+  breakpoints: readonly BreakpointEntry[];
+  /** The lines whose nested nets are shown. */
+  open: Set<string>;
+  /** By the keys of their titles the runs of the nested nets that we are in. */
+  rounds: Map<string, string>;
+}
+
 /** Whether the text of the row is another one now. */
-export function updateRow(row: Row, trace: Trace, position: number): boolean {
+export function updateRow(row: Row, { trace, position, breakpoints, open }: Shared): boolean {
+  foldRow(row, open.has(row.line.id));
+  markRow(row, breakpoints);
   const state = lineState(trace, row.line, position);
   for (const one of STATES) row.element.classList.toggle(`gv-${one}`, one === state);
   row.element.classList.toggle("gv-ran", hasRun(row.line, position));
@@ -113,7 +126,7 @@ export function updateRow(row: Row, trace: Trace, position: number): boolean {
 }
 
 /** Shows whether the nested nets of the line stand below it. */
-export function foldRow({ element: row }: Row, isOpen: boolean): void {
+function foldRow({ element: row }: Row, isOpen: boolean): void {
   const mark = row.querySelector(".gv-fold");
   if (!mark || row.getAttribute("aria-expanded") === String(isOpen)) return;
   row.setAttribute("aria-expanded", String(isOpen));
@@ -121,7 +134,7 @@ export function foldRow({ element: row }: Row, isOpen: boolean): void {
 }
 
 /** Shows whether a breakpoint stands at the line. */
-export function markRow({ line, element: row }: Row, breakpoints: readonly BreakpointEntry[]): void {
+function markRow({ line, element: row }: Row, breakpoints: readonly BreakpointEntry[]): void {
   const there = breakpointsAt(line, breakpoints);
   row.classList.toggle("gv-stops", there.length > 0);
   row.classList.toggle("gv-off", there.length > 0 && !there.some(({ enabled }) => enabled));

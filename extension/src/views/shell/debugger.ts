@@ -6,6 +6,7 @@ import { continueFrom, marksOf, reverseContinueFrom, sameMarks, stopAt, toggledA
 import { backOver, clamp, currentEvent, forwardLine, into, otherClock, otherIteration, out, over, touchedLines } from "../../model/recording/cursor";
 import { beginOf, endOf, lengthOf, linesById } from "../../model/recording/lookup";
 import type { CodeLine, Marks, Trace } from "../../model/schema";
+import { createTabs } from "../elements/controls";
 import { element } from "../elements/dom";
 import type { Navigation, Verbs } from "../elements/navigation";
 import { counted } from "../elements/numbers";
@@ -16,9 +17,8 @@ import { createPredict } from "../lesson/predict";
 import { createText, type Chosen as ChosenOfText } from "../program/text";
 import { createTimeline } from "../timeline/timeline";
 import { createCrumbs, createFormula, createNarration } from "./narration";
-import { act, helpCard, keepShortcutsAway, type Commands } from "./keys";
+import { helpCard, ownKeys, type Commands } from "./keys";
 import { INSERT, type Insert } from "./notices";
-import { createPaneTabs, type Pane } from "./panes";
 import { createToolbar } from "./toolbar";
 
 export interface Host {
@@ -47,7 +47,7 @@ const NOT_INSERTED = 'JupyterLab and Notebook 7 insert cells, below a cell or fr
 
 /** Builds the debugger inside `root` (which gets the class `gradviz` and takes the keys while it has the focus). */
 export function createDebugger(root: HTMLElement, trace: Trace, position: number, host: Host) {
-  const chosen: Chosen = { tab: null, text: "Your code", isRuleOpen: false, areNumbersInTable: false, areOperatorsInTable: false, isProjected: false, pane: null };
+  const chosen: Chosen = { tab: null, text: "Your code", isRuleOpen: false, areNumbersInTable: false, areOperatorsInTable: false, isProjected: false, pane: "Graph" };
   const lesson = new Lesson();
   let at = inside(trace, position);
   let marks = marksOf(trace);
@@ -217,7 +217,10 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
   }
 
   const disposed = new AbortController();
-  ownKeys(root, navigation, () => panes.commands, disposed.signal);
+  root.classList.add("gradviz");
+  root.tabIndex = 0;
+  root.setAttribute("role", "region");
+  ownKeys(root, () => ({ ...navigation, ...panes.commands }), disposed.signal);
   build();
   return {
     get position() {
@@ -264,13 +267,19 @@ function inside(trace: Trace, position: number): number {
   return Math.min(Math.max(clamp(trace, position), beginOf(trace)), endOf(trace));
 }
 
+const PANES = ["Code", "Graph", "Inspector"] as const;
+type Pane = (typeof PANES)[number];
+
+/** In pixels, as the style sheet has it: from this on the graph is always seen. */
+const BESIDE_GRAPH = 700;
+
 /** What the person chose, which stays when another trace is shown. */
 interface Chosen extends ChosenOfInspector, ChosenOfText {
   /** Whether the operators stand in a table and not in a graph. */
   areOperatorsInTable: boolean;
   isProjected: boolean;
   /** Which pane is seen where there is no room for all. */
-  pane: Pane | null;
+  pane: Pane;
 }
 
 type Panes = ReturnType<typeof createPanes>;
@@ -287,7 +296,7 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
   const formula = createFormula(trace);
   const predict = createPredict(trace, navigation, lesson);
   const narration = createNarration(trace);
-  const body = createPaneTabs([program.element, graph.element, inspector.element], chosen.pane, (pane) => (chosen.pane = pane));
+  const body = createPaneTabs([program.element, graph.element, inspector.element], chosen);
   root.replaceChildren(element("div", { class: "gv-frame" }, toolbar.element, help, timeline.element, crumbs.element, body.element, predict.element, formula.element, narration.element));
 
   function select(line: string | null): void {
@@ -310,7 +319,6 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
   }
   mark();
 
-  /** Shows teaching mode, or lets it go. */
   function teach(): void {
     root.classList.toggle("gv-teaching", lesson.isOn);
     toolbar.teach(lesson.isOn);
@@ -320,7 +328,6 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
   }
   teach();
 
-  /** Shows the table of the operators in the place of the graph, or the graph again. */
   function table(isTable: boolean): void {
     chosen.areOperatorsInTable = isTable;
     graph.table(isTable);
@@ -390,16 +397,28 @@ function createPanes(root: HTMLElement, trace: Trace, navigation: Navigation, ch
   return { toolbar, graph, predict, narration, commands, code, show, select, mark, teach, table: () => table(!chosen.areOperatorsInTable), project: () => project(!chosen.isProjected), line, dispose };
 }
 
-/** Takes keys while the focus is inside the root, and only then, until the signal comes. */
-function ownKeys(root: HTMLElement, navigation: Navigation, commands: () => Commands, signal: AbortSignal): void {
-  root.classList.add("gradviz");
-  root.tabIndex = 0;
-  root.setAttribute("role", "region");
-  const down = (event: KeyboardEvent): void => {
-    if (!act(event, { ...navigation, ...commands() })) return;
-    event.preventDefault();
-    event.stopPropagation();
+/** The panes in the order of their names; where there is no room for all side by side, tabs above them choose one. */
+function createPaneTabs(panes: readonly HTMLElement[], chosen: Chosen) {
+  const tabs = createTabs("Panes", PANES, show);
+  const body = element("div", { class: "gv-body" }, element("div", { class: "gv-pane-tabs" }, tabs.element), ...panes);
+
+  function show(pane: Pane): void {
+    chosen.pane = pane;
+    body.dataset["pane"] = pane;
+    tabs.show(pane);
+  }
+
+  const resizes = new ResizeObserver(() => {
+    if (body.clientWidth >= BESIDE_GRAPH && chosen.pane === "Graph") show("Code");
+  });
+  resizes.observe(body);
+  show(chosen.pane);
+  return {
+    element: body,
+    show,
+    dispose() {
+      resizes.disconnect();
+      tabs.dispose();
+    },
   };
-  keepShortcutsAway(root, signal);
-  root.addEventListener("keydown", down, { signal });
 }

@@ -4,19 +4,7 @@ import { element } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
 
 /** What keys ask for beside moves: each is told of below. */
-export interface Commands {
-  into(): void;
-  fit(): void;
-  breakpoint(): void;
-  watch(): void;
-  ledger(): void;
-  numbers(): void;
-  search(): void;
-  find(): void;
-  group(): void;
-  toggleHelp(): void;
-  escape(): void;
-}
+export type Commands = Record<"into" | "fit" | "breakpoint" | "watch" | "ledger" | "numbers" | "search" | "find" | "group" | "toggleHelp" | "escape", () => void>;
 
 type Keyboard = Navigation & Commands;
 
@@ -57,7 +45,7 @@ const KEYS: [shown: string[], meaning: string, commands: Record<string, Command>
 const COMMANDS = new Map(KEYS.flatMap(([, , commands]) => Object.entries(commands)));
 
 /** Acts on a key; false when it means nothing here and belongs to the page. */
-export function act(event: KeyboardEvent, keyboard: Keyboard): boolean {
+function act(event: KeyboardEvent, keyboard: Keyboard): boolean {
   if (event.ctrlKey || event.metaKey || event.altKey) return false;
   const command = commandOf(event);
   if (!command) return keyboard.answer(event.key);
@@ -88,15 +76,21 @@ export function helpCard(): HTMLElement {
 const ATTRIBUTE = "data-lm-suppress-shortcuts";
 const MODIFIERS = ["Control", "Meta", "Alt"];
 
-/** Keeps shortcuts away from the keys that are pressed inside `root`, until the signal comes. */
-export function keepShortcutsAway(root: HTMLElement, signal: AbortSignal): void {
+/** Takes the keys that are pressed while the focus is inside `root`, and keeps shortcuts away from them, until the signal comes. */
+export function ownKeys(root: HTMLElement, keyboard: () => Keyboard, signal: AbortSignal): void {
   const mark = (event: Event): void => (event.target as Element).setAttribute(ATTRIBUTE, "true");
   const unmark = (event: Event): void => (event.target as Element).removeAttribute(ATTRIBUTE);
-  const down = (event: KeyboardEvent): void => {
+  const unmarkForModifier = (event: KeyboardEvent): void => {
     if (MODIFIERS.includes(event.key)) unmark(event);
+  };
+  const down = (event: KeyboardEvent): void => {
+    if (!act(event, keyboard())) return;
+    event.preventDefault();
+    event.stopPropagation();
   };
   root.addEventListener("focusin", mark, { signal });
   root.addEventListener("focusout", unmark, { signal });
-  root.addEventListener("keydown", down, { signal, capture: true });
+  root.addEventListener("keydown", unmarkForModifier, { signal, capture: true });
   root.addEventListener("keyup", mark, { signal, capture: true });
+  root.addEventListener("keydown", down, { signal });
 }

@@ -3,8 +3,8 @@
 
 import { mathElement } from "../../formula/mathml";
 import { stepFormula } from "../../formula/steps";
-import { crumbs, currentEvent, lengthBy, narrationAt, nextEvent, visitedBy, type Crumb } from "../../model/recording/cursor";
-import { beginOf, linesById, numberOf } from "../../model/recording/lookup";
+import { crumbs, currentEvent, lengthBy, narrationAt, visitedBy, type Stay } from "../../model/recording/cursor";
+import { eachEvent, eventAt, linesById, numberOf } from "../../model/recording/lookup";
 import { roundText } from "../../model/recording/values";
 import type { EventKind, Trace, TraceEvent } from "../../model/schema";
 import { button, code, element, iconButton, ICONS, marked, rewinding, svgElement, version, type Child } from "../elements/dom";
@@ -42,7 +42,7 @@ export function createCrumbs(trace: Trace, navigation: Navigation) {
 }
 
 /** "While #2 · iteration 3 of 5", "If #1 · then_net"; "∂" before what runs a backward pass. */
-function label(trace: Trace, { subnet, frame }: Crumb): string {
+function label(trace: Trace, { subnet, frame }: Stay): string {
   const run = frame === null ? undefined : trace.frames[frame];
   const owner = linesById(trace).get((run?.is_backward ? subnet.backward_owner : subnet.owner) ?? subnet.backward_owner ?? "");
   const who = `${owner?.role === "forward" ? "" : "∂"}${owner?.type ?? ""} #${(owner && numberOf(owner)) ?? ""}`;
@@ -80,7 +80,7 @@ export function createNarration(trace: Trace) {
     rewind();
     outcome.replaceChildren();
     tell(trace, position, kind, sentence);
-    const coming = nextEvent(trace, position);
+    const coming = eventAt(trace, position);
     next.replaceChildren(...(coming ? ["next: ", ...subject(trace, coming), " ", element("kbd", {}, "→")] : trace.upcoming !== null ? [element("b", { class: "gv-now" }, "now"), " runs next: ", trace.upcoming, " ", element("kbd", {}, "→")] : ["the end"]));
   }
 
@@ -114,10 +114,10 @@ function called(word: HTMLElement, kind: EventKind, label: string): void {
 function longestPlaces(trace: Trace): number[] {
   const lengthOf = lengthBy(trace.templates);
   const longest = [{ position: 0, length: trace.summary.length }];
-  trace.events.forEach((event, index) => {
+  eachEvent(trace, (event, position) => {
     const length = labelOf(trace, event).length + lengthOf(event.narration);
     if (longest.length === CANDIDATES && length <= (longest[CANDIDATES - 1]?.length ?? 0)) return;
-    longest.push({ position: beginOf(trace) + index + 1, length });
+    longest.push({ position, length });
     longest.sort((a, b) => b.length - a.length).splice(CANDIDATES);
   });
   return longest.map(({ position }) => position);

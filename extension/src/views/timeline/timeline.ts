@@ -2,7 +2,7 @@
 // moves it.
 
 import { currentEvent, placesOf } from "../../model/recording/cursor";
-import { beginOf, behind, endOf, lengthOf, linesById } from "../../model/recording/lookup";
+import { beginOf, endOf, lengthOf, linesById } from "../../model/recording/lookup";
 import type { Trace } from "../../model/schema";
 import { element, svgElement } from "../elements/dom";
 import { labelOf, LOOKS, mark } from "../elements/kinds";
@@ -33,8 +33,6 @@ export function createTimeline(trace: Trace, navigation: Navigation) {
   );
   let buckets: ReturnType<typeof thin> = [];
   let shown = 0;
-  /** How many of the marks have happened. */
-  let past = 0;
 
   const share = (position: number): number => (count === 0 ? 0 : (position - begin) / count);
 
@@ -42,14 +40,11 @@ export function createTimeline(trace: Trace, navigation: Navigation) {
     buckets = thin(trace, weights, Math.max(1, Math.floor(width / SPACING)), (position) => width * share(position));
     marks.replaceChildren(...buckets.map((bucket) => bucket.mark));
     spans.draw(width);
-    past = 0;
     markPast();
   }
 
   function markPast(): void {
-    const by = behind(buckets.map((bucket) => bucket.from), shown);
-    for (let index = Math.min(by, past); index < Math.max(by, past); index++) buckets[index]?.mark.classList.toggle("gv-past", index < by);
-    past = by;
+    for (const bucket of buckets) bucket.mark.classList.toggle("gv-past", bucket.from <= shown);
   }
 
   function show(position: number): void {

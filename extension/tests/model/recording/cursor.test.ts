@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { runTo } from "../../../src/model/filters/occurrences";
-import { backOver, clamp, currentEvent, formAt, hasRun, lineState, namesAt, nextEvent, operatorCounts, over, touchedLines } from "../../../src/model/recording/cursor";
+import { backOver, clamp, currentEvent, formAt, hasRun, lineState, namesAt, operatorCounts, over, touchedLines } from "../../../src/model/recording/cursor";
+import { eventAt } from "../../../src/model/recording/lookup";
 import type { Line } from "../../../src/model/schema";
 import { residualTrace } from "../../fixture";
 
@@ -23,9 +24,9 @@ test("positions outside the recording are clamped into it", () => {
 
 test("at 0 nothing has happened, at the end nothing comes", () => {
   assert.equal(currentEvent(trace, 0), undefined);
-  assert.equal(nextEvent(trace, 0), trace.events[0]);
+  assert.equal(eventAt(trace, 0), trace.events[0]);
   assert.equal(currentEvent(trace, last), trace.events[last - 1]);
-  assert.equal(nextEvent(trace, last), undefined);
+  assert.equal(eventAt(trace, last), undefined);
 });
 
 test("over goes to the end of the next event's group", () => {

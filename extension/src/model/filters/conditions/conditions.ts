@@ -229,8 +229,9 @@ class Parser {
       const name = this.token;
       if (name.kind !== "name") throw this.unexpected("behind a point stands the name of a field");
       this.next++;
-      const type = node.kind === "field" ? own(own(FIELDS, node.type) ?? {}, name.text) : undefined;
-      if (node.kind !== "field" || !type) throw this.wrong(name.at, `${a(node.type)} has no “${name.text}”`, node.kind === "field" ? meant(name.text, Object.keys(own(FIELDS, node.type) ?? {})) : "");
+      const fields = (node.kind === "field" && own(FIELDS, node.type)) || {};
+      const type = own(fields, name.text);
+      if (node.kind !== "field" || !type) throw this.wrong(name.at, `${a(node.type)} has no “${name.text}”`, meant(name.text, Object.keys(fields)));
       node = { ...node, type, attribute: name.text };
     }
     return node;
