@@ -428,7 +428,7 @@ def _before(case: Case, node: Node, result: Tensor, results: dict[Output, Tensor
 
 def _nearest(node: Node, candidates: Sequence[Node]) -> Node:
     """The nearest operator that makes numbers, from one on: a ReLU or a view only hands on those that it is given."""
-    while type_of(node) in PASS_ON | CUTS - {"mean", "mul"} and node.next_functions[0][0] in candidates:
+    while type_of(node) in (PASS_ON | CUTS) - {"mean", "mul"} and node.next_functions[0][0] in candidates:
         node = cast(Node, node.next_functions[0][0])
     return node
 

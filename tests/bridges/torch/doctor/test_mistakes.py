@@ -314,6 +314,12 @@ def test_no_relu_is_said_to_make_an_infinity_that_it_was_given():
     assert "most likely `addmm` makes NaN or Inf: a product is beyond the largest number" in found.sentence
 
 
+def test_a_product_that_overflows_is_found_behind_what_hands_it_on():
+    w = torch.nn.Parameter(torch.ones(3))
+    (found,) = gradviz.diagnose(torch.relu(((w + 1e30).mul(1e30)).view(1, 3)).sum()).findings
+    assert "most likely `mul` makes NaN or Inf: a product is beyond the largest number" in found.sentence
+
+
 def test_a_softmax_over_what_is_all_the_same_is_not_saturated():
     model = torch.nn.MultiheadAttention(4, 1)
     x = torch.ones(3, 1, 4)
