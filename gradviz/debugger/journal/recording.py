@@ -295,11 +295,7 @@ class Recording:
     @cached_property
     def by_path(self) -> dict[str, int]:
         """The number of each run of a nested net by its path, ``"2.loop_net[3]/0.net"``."""
-        paths: list[str] = []
-        for half, around, iteration, *_ in self.runs.notes:
-            element = half.element(iteration)
-            paths.append(element if around == NOWHERE else f"{paths[around]}/{element}")
-        return {path: number for number, path in enumerate(paths)}
+        return {"/".join(self.runs.path(number)): number for number in range(len(self.runs))}
 
     @cached_property
     def rounds(self) -> list[int]:
