@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -127,7 +128,6 @@ class EngineRules:
         self.ys: dict[str, Gradient | None] = {}
         self.values: dict[Key, Array] = {}
         self.given = dict(given or {})
-        self._net: set[Key] = set()
         self._ran: set[int] = set()
         self._done: set[Key] = set()
         self._arrived: Counter[Key] = Counter()
@@ -209,6 +209,12 @@ class EngineRules:
             if (name, 0) in self.given and (name, 0) not in written:
                 self._keep((name, 0))
 
+    @cached_property
+    def _net(self) -> set[Key]:
+        """The blob versions of the net, which is whole once a pass has begun."""
+        ssas = self.program.numbered()[: self.forward]
+        return {blob.key for ssa in ssas for blob in (*ssa.reads, *ssa.writes)}
+
     def _written(self) -> set[Key]:
         """What operators write."""
         return {key for ssa in self.program.numbered() for key in ssa.written}
@@ -223,9 +229,6 @@ class EngineRules:
         _same_versions(event, self.program.numbered()[event.index])
 
     def _seed(self, event: Seeded) -> None:
-        if not self.ys:
-            ssas = self.program.numbered()
-            self._net = {blob.key for ssa in ssas for blob in (*ssa.reads, *ssa.writes)}
         self._blob(event.y, event.version)
         if event.operator is None:
             for name in parts_of(event.gradient):
