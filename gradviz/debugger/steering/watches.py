@@ -102,7 +102,7 @@ class Watch:
     @property
     def sparkline(self) -> str:
         """The numbers of its history up to the session's position, as bars."""
-        by_now = self.history[: bisect_right([position for position, _ in self.history], self._owner.position())]
+        by_now = self.history[: bisect_right(self.history, self._owner.position(), key=itemgetter(0))]
         return sparkline([float(value) for _, value in by_now if isinstance(value, int | float)])
 
     @property
