@@ -34,7 +34,7 @@ class MarkedList(Sequence[M], Generic[M, E]):
         finder: Callable[[], Finder],
         changed: Callable[[], None],
         check: Callable[[list[E]], None],
-        entries: Iterable[E] = (),
+        entries: Iterable[E],
     ) -> None:
         self._finder = finder
         self.changed = changed

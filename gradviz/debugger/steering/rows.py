@@ -137,7 +137,6 @@ class Rows:
 
     @cached_property
     def _outputs(self) -> list[Writing]:
-        """The outputs of all operators."""
         return [writing for one in self.runs.statements for writing in one.outputs]
 
     def _frames_of(self, rows: Indices) -> Indices:
@@ -440,7 +439,6 @@ def _scattered(column: Column, places: Indices, count: int) -> Column:
 
 
 def _of_statement(statement: Statement, attribute: str) -> Result:
-    """A field of an operator."""
     op = statement.op
     fields = {"type": op.type, "role": statement.role, "name": op.name, "device": str(op.device or "") or None}
     return fields[attribute]

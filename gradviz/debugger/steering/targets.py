@@ -110,7 +110,6 @@ class Targets:
         return few[~self._timeline.running[few]]
 
     def _is_about(self, word: str, number: int) -> bool:
-        """Whether a word finds an event."""
         event = self._events[number]
         # The blobs that an event names itself are in focus, and the types of its operators are words for it.
         if isinstance(event, GeneratorAdded | Accumulated) and event.blob == word:
@@ -298,6 +297,5 @@ def _called(runs: Runs, word: str) -> Iterator[Writing]:
 
 
 def _words(subject: Subject) -> Iterable[str]:
-    """The words of a subject."""
     blobs = subject.blobs
     return [*subject.words, *blobs, *map(bare, blobs)]
