@@ -118,7 +118,7 @@ def _moments_table(arrays: Sequence[Array]) -> np.ndarray[Any, Any]:
         return np.zeros((len(Moments._fields), len(arrays)))
     with current(device_of(first)):
         measured = moments(absolute(_stacked(arrays)).reshape(len(arrays), first.size), _precision(first.dtype))
-        table: np.ndarray[Any, Any] = moved(np.stack(measured), CPU)
+        table: np.ndarray[Any, Any] = moved(np.stack([*measured]), CPU)
     return table
 
 
