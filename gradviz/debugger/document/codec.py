@@ -7,6 +7,7 @@ an earlier one says only what differs, a row of `Again`. Arrays of one shape, dt
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ from ...runtime.watched import uncollected
 from .bounds import TraceError, contradiction, too_deep, wrong
 from .check import check, distinct
 from .packed import PackedTrace, RanColumns, unpacked
-from .parts import Narration, TraceEvent, Value
+from .parts import Narration, Number, TraceEvent, Value
 from .schema import FORMAT, VERSION, Again, Arrays, Measured, Trace, WrittenTrace, all_lines
 
 
@@ -246,12 +247,13 @@ def as_rows(values: Sequence[Value]) -> Arrays:
     rows = []
     for value in values:
         kind = numbers.setdefault((tuple(value.shape), value.dtype, value.device), len(numbers))
-        if _is_one_number(value):
-            rows.append(Measured(kind, value.preview))
-            continue
         statistics = [value.min, value.max, value.mean, value.mean_abs, value.norm]
         counts = [value.nan, value.inf, value.zero, *([] if value.subnormal is None else [value.subnormal])]
-        rows.append(Measured(kind, value.preview, statistics, counts, value.stack, value.histogram))
+        one = value.preview[0][0] if value.size == 1 and value.stack is None and value.preview else None
+        if isinstance(one, int | float) and (statistics, counts) == _of_one(one, value.dtype):
+            rows.append(Measured(kind, value.preview))
+        else:
+            rows.append(Measured(kind, value.preview, statistics, counts, value.stack, value.histogram))
     return Arrays([(list(shape), dtype, device) for shape, dtype, device in numbers], rows)
 
 
@@ -272,7 +274,7 @@ def _value(arrays: Arrays, row: Measured, where: str) -> Value:
         one = row.preview[0][0] if row.preview and row.preview[0] else None
         if not isinstance(one, int | float):
             raise contradiction(where, "it has neither statistics nor a number")
-        numbers, counts = [one, one, one, abs(one), abs(one)], [0, 0, int(one == 0), _is_subnormal(one, dtype)]
+        numbers, counts = _of_one(one, dtype)
     if len(numbers) != 5 or len(counts) not in (3, 4):
         raise contradiction(where, "it has 5 statistics and 3 or 4 counts, or none")
     rows, columns = rows_and_columns(shape)
@@ -298,32 +300,19 @@ def _value(arrays: Arrays, row: Measured, where: str) -> Value:
     )
 
 
-def _is_one_number(value: Value) -> bool:
-    """Whether everything follows from the one number in the preview."""
-    if value.size != 1 or value.stack is not None or not value.preview:
-        return False
-    one = value.preview[0][0]
-    if isinstance(one, str):
-        return False
-    statistics = [value.min, value.max, value.mean, value.mean_abs, value.norm, value.nan, value.inf, value.zero]
-    tiny = _is_subnormal(one, value.dtype)
-    return statistics == [one, one, one, abs(one), abs(one), 0, 0, int(one == 0)] and value.subnormal == tiny
-
-
 SMALLEST = {"float16": 2.0**-14, "float32": 2.0**-126, "float64": 2.0**-1022}
 """The smallest number that a dtype has at its full precision."""
 
 
-def _is_subnormal(one: float, dtype: str) -> int:
-    """1 where a number is too small for the precision of its dtype, else 0."""
-    return int(0 < abs(one) < SMALLEST.get(dtype, 0.0))
+def _of_one(one: float, dtype: str) -> tuple[list[Number | None], list[int]]:
+    """The statistics and counts of an array that consists of one finite number."""
+    is_subnormal = 0 < abs(one) < SMALLEST.get(dtype, 0.0)
+    return [one, one, one, abs(one), abs(one)], [0, 0, int(one == 0), int(is_subnormal)]
 
 
 def rows_and_columns(shape: Sequence[int]) -> tuple[int, int]:
     """An array of this shape seen as a table: the last axis lies along the rows."""
-    size = 1
-    for extent in shape:
-        size *= extent
+    size = math.prod(shape)
     if size == 0:
         return 0, 0
     columns = shape[-1] if shape else 1

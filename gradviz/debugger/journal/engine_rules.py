@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NoReturn
+from functools import cached_property
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -38,8 +39,8 @@ from ...program.events import (
     Rename,
     RuleApplied,
     Seeded,
-    Skipped,
     Visited,
+    Waiting,
     from_dict,
     to_dict,
 )
@@ -127,7 +128,6 @@ class EngineRules:
         self.ys: dict[str, Gradient | None] = {}
         self.values: dict[Key, Array] = {}
         self.given = dict(given or {})
-        self._net: set[Key] = set()
         self._ran: set[int] = set()
         self._done: set[Key] = set()
         self._arrived: Counter[Key] = Counter()
@@ -142,47 +142,42 @@ class EngineRules:
         for name, value in values.items():
             key = _version(name)
             if key in self.given or key in self.values:
-                _break(f"{name} is given a value twice", key[0])
+                raise Broken(f"{name} is given a value twice", key[0])
             if key in self._done:
-                _break(f"the value of {name} must come at or before what writes it, not after", key[0])
+                raise Broken(f"the value of {name} must come at or before what writes it, not after", key[0])
             self.given[key] = _array(name, value), len(self.events)
 
     def take(self, event: Event) -> None:
         """An event; where it breaks a rule, `values` and `program` may have taken it in part."""
         event = _well_formed(event)
         if self.events and isinstance(self.events[-1], Failed):
-            _break("nothing happens after Failed")
+            raise Broken("nothing happens after Failed")
         if event.path or isinstance(event, EnteredSubnet | LeftSubnet):
-            _break("nested nets of other engines cannot be recorded")
+            raise Broken("nested nets of other engines cannot be recorded")
         if self._is_over and not isinstance(event, AFTER_THE_PASS):
-            _break("the pass is over with Completed")
+            raise Broken("the pass is over with Completed")
         if not self.ys and not isinstance(event, Played | Ran | ChangedByHand | Seeded | Failed):
-            _break("a pass begins with Seeded")
+            raise Broken("a pass begins with Seeded")
+        if not isinstance(event, Played):
+            self._places(getattr(event, "index", None), *[one.index for one in _waiting(event)])
         match event:
             case Played():
                 self._play(event)
             case Seeded():
                 self._seed(event)
             case Visited():
-                self._places(event.index)
-                self._places(*[one.index for one in event.waiting])
                 self._gradients(event.g_output, self.program.operators[event.index].outputs)
                 self._visited = event.index
-            case Skipped() | Failed():
-                self._places(event.index)
             case RuleApplied():
                 self._apply(event)
             case InputChecked():
-                self._places(event.index)
                 self._backward(event.position)
             case GeneratorAdded():
                 self._arrive(event)
             case Accumulated():
                 self._accumulate(event)
-            case Deduplicated():
-                self._merge(event)
-            case HookRan():
-                self._hook(event)
+            case Deduplicated() | HookRan():
+                self._replace(event)
             case ChangedByHand():
                 self._change(event)
             case Ran():
@@ -191,17 +186,16 @@ class EngineRules:
                 self._write(event)
             case Completed():
                 self._gradients(list(event.gradients.values()))
-                for blob in event.gradients:
-                    self._names(blob)
+                self._names(*event.gradients)
                 self._is_over = True
         self.events.append(event)
 
     def end(self) -> None:
         """Nothing more comes."""
         if not self.events:
-            _break("something must be yielded, and nothing was")
+            raise Broken("something must be yielded, and nothing was")
         if not self._is_over and not isinstance(self.events[-1], Failed):
-            _break("a pass ends with Completed, or with Failed")
+            raise Broken("a pass ends with Completed, or with Failed")
         self.settle()
         for (name, version), (_, before) in self.given.items():
             is_written = (name, version) in self._written()
@@ -215,23 +209,26 @@ class EngineRules:
             if (name, 0) in self.given and (name, 0) not in written:
                 self._keep((name, 0))
 
+    @cached_property
+    def _net(self) -> set[Key]:
+        """The blob versions of the net, which is whole once a pass has begun."""
+        ssas = self.program.numbered()[: self.forward]
+        return {blob.key for ssa in ssas for blob in (*ssa.reads, *ssa.writes)}
+
     def _written(self) -> set[Key]:
         """What operators write."""
         return {key for ssa in self.program.numbered() for key in ssa.written}
 
     def _play(self, event: Played) -> None:
         if self.ys:
-            _break("the net is played before the pass begins")
+            raise Broken("the net is played before the pass begins")
         if event.index != self.forward:
-            _break(f"operators are played in order: number {self.forward} is next, not {event.index}")
+            raise Broken(f"operators are played in order: number {self.forward} is next, not {event.index}")
         self.program.append([event.op])
         self.forward += 1
         _same_versions(event, self.program.numbered()[event.index])
 
     def _seed(self, event: Seeded) -> None:
-        if not self.ys:
-            ssas = self.program.numbered()
-            self._net = {blob.key for ssa in ssas for blob in (*ssa.reads, *ssa.writes)}
         self._blob(event.y, event.version)
         if event.operator is None:
             for name in parts_of(event.gradient):
@@ -244,29 +241,28 @@ class EngineRules:
         self._arrived[event.y, event.version] += 1
 
     def _apply(self, event: RuleApplied) -> None:
-        self._places(event.index)
         if event.index != self._visited or event.index in self._applied:
-            _break(f"a rule is applied to the operator visited last, once, not to #{event.index}")
+            raise Broken(f"a rule is applied to the operator visited last, once, not to #{event.index}")
         self._applied.add(event.index)
         self._join(event.position, event.operators)
         inputs = self.program.operators[event.index].inputs
         self._gradients(event.g_input, inputs)
         if not set(event.unwanted) <= set(range(len(inputs))):
-            _break(f"operator #{event.index} has {len(inputs)} inputs, and {event.unwanted} are said to be unwanted")
+            raise Broken(
+                f"operator #{event.index} has {len(inputs)} inputs, and {event.unwanted} are said to be unwanted"
+            )
 
     def _arrive(self, event: GeneratorAdded) -> None:
-        self._places(event.index)
         self._blob(event.blob, event.version)
         self._gradients([event.gradient])
         self._backward(event.position)
-        if event.queued is not None:
-            self._places(event.queued.index)
         self._arrived[event.blob, event.version] += 1
         if event.count != (count := self._arrived[event.blob, event.version]):
-            _break(f"this is gradient number {count} of {event.blob}@{event.version}, not {event.count}", event.blob)
+            raise Broken(
+                f"this is gradient number {count} of {event.blob}@{event.version}, not {event.count}", event.blob
+            )
 
     def _accumulate(self, event: Accumulated) -> None:
-        self._places(event.index)
         self._blob(event.blob, event.version)
         for rename, reads in steps_renamed(event.renames):
             self._rename(rename, reads=reads)
@@ -275,12 +271,14 @@ class EngineRules:
             self._places(term.index)
             self._backward(term.position)
         if not event.operators or not event.contributions:
-            _break("gradients are added up by operators", event.blob)
+            raise Broken("gradients are added up by operators", event.blob)
         self._join(event.position, event.operators)
         self._writers(event.operators, event.gradient, (event.blob, event.version))
         count = self._arrived[event.blob, event.version]
         if event.so_far is not None and not len(event.contributions) <= event.so_far == count:
-            _break(f"{count} gradients of {event.blob}@{event.version} have arrived, not {event.so_far}", event.blob)
+            raise Broken(
+                f"{count} gradients of {event.blob}@{event.version} have arrived, not {event.so_far}", event.blob
+            )
 
     def _rename(self, rename: Rename, *, reads: bool) -> None:
         self._backward(rename.position)
@@ -288,24 +286,17 @@ class EngineRules:
         position = self.forward + rename.position
         op = self.program.operators[position]
         if position in self._ran:
-            _break(f"what has run is not renamed: {op}", rename.old)
+            raise Broken(f"what has run is not renamed: {op}", rename.old)
         if not -1 <= rename.slot < len(op.outputs) or (rename.slot >= 0 and op.outputs[rename.slot] != rename.old):
-            _break(f"{op} does not write {rename.old} as its output {rename.slot}", rename.old)
+            raise Broken(f"{op} does not write {rename.old} as its output {rename.slot}", rename.old)
         moved = msgspec.structs.replace(rename, position=position)
         self.program.rename(moved, reads=reads)
 
-    def _merge(self, event: Deduplicated) -> None:
+    def _replace(self, event: Deduplicated | HookRan) -> None:
         self._blob(event.blob, event.version)
         self._gradients([event.before])
-        if not self._is_over or len(event.operators) != 2:
-            _break("rows are merged by two operators, once the pass is complete", event.blob)
-        self._join(event.position, event.operators)
-        self._writers(event.operators, event.after, (event.blob, event.version))
-
-    def _hook(self, event: HookRan) -> None:
-        self._places(event.index)
-        self._blob(event.blob, event.version)
-        self._gradients([event.before])
+        if isinstance(event, Deduplicated) and (not self._is_over or len(event.operators) != 2):
+            raise Broken("rows are merged by two operators, once the pass is complete", event.blob)
         self._join(event.position, event.operators)
         self._writers(event.operators, event.after, (event.blob, event.version))
 
@@ -313,28 +304,30 @@ class EngineRules:
         if self.ys and event.operators:
             self._join(event.position, event.operators)
         elif self.ys or event.operators:
-            _break("a blob is changed by the operator played last, or in the pass by those of the event", event.blob)
+            raise Broken(
+                "a blob is changed by the operator played last, or in the pass by those of the event", event.blob
+            )
         written = [name for op in event.operators or self.program.operators[-1:] for name in op.outputs]
         if event.blob not in written or not 0 < event.version == self.program.latest(event.blob):
-            _break(f"what changes {event.blob} writes the next version of it, not {event.version}", event.blob)
+            raise Broken(f"what changes {event.blob} writes the next version of it, not {event.version}", event.blob)
 
     def _run(self, event: Ran) -> None:
         operators = self.program.operators
         if not 0 <= event.position < len(operators):
-            _break(f"there is no operator #{event.position}: {len(operators)} are there by now")
+            raise Broken(f"there is no operator #{event.position}: {len(operators)} are there by now")
         if event.position in self._ran:
-            _break(f"operator #{event.position} has run before")
+            raise Broken(f"operator #{event.position} has run before")
         op = operators[event.position]
         if (event.op.type, event.op.inputs, event.op.outputs) != (op.type, op.inputs, op.outputs):
-            _break(f"operator #{event.position} is {op}, not {event.op}", *event.op.outputs)
+            raise Broken(f"operator #{event.position} is {op}, not {event.op}", *event.op.outputs)
         ssa = self.program.numbered()[event.position]
         _same_versions(event, ssa)
         try:
             Device.parse(event.device)
         except GradvizError as error:
-            _break(error.message)
+            raise Broken(error.message) from None
         if event.seconds is not None and not 0 <= event.seconds < float("inf"):
-            _break(f"an operator runs for 0 seconds or more, not {event.seconds}")
+            raise Broken(f"an operator runs for 0 seconds or more, not {event.seconds}")
         self._ran.add(event.position)
         for key in ssa.written:
             self._keep(key)
@@ -349,12 +342,12 @@ class EngineRules:
             blob, version = _version(name)
             _legal(blob)
             if version > self._grads[blob] or blob in self.program.names:
-                _break(f"{name} is no version of a grad: {blob}@{self._grads[blob]} is next", blob)
+                raise Broken(f"{name} is no version of a grad: {blob}@{self._grads[blob]} is next", blob)
             self._grads[blob] = max(self._grads[blob], version + 1)
             self._keep((blob, version))
             array, like = self._value((blob, version)), self._value((event.blob, self.program.latest(event.blob)))
             if array is not None and like is not None and array.shape != like.shape:
-                _break(f"{name} {array.shape} does not fit {event.blob} {like.shape}", blob, event.blob)
+                raise Broken(f"{name} {array.shape} does not fit {event.blob} {like.shape}", blob, event.blob)
 
     def _value(self, key: Key) -> Array | None:
         return self.given[key][0] if key in self.given else self.values.get(key)
@@ -369,33 +362,33 @@ class EngineRules:
         """Gradient operators join the program, the first of them number `position`."""
         count = len(self.program.operators) - self.forward
         if position != count and operators:
-            _break(f"gradient operator number {count} is next, not {position}")
+            raise Broken(f"gradient operator number {count} is next, not {position}")
         self.program.append(operators)
 
     def _places(self, *indices: int | None) -> None:
         """Of forward operators; None: an event is about none."""
         for index in indices:
             if index is not None and not 0 <= index < self.forward:
-                _break(f"the net has no operator #{index}: there are {self.forward}")
+                raise Broken(f"the net has no operator #{index}: there are {self.forward}")
 
     def _backward(self, position: int | None) -> None:
         """Of a gradient operator; None: none made it."""
         count = len(self.program.operators) - self.forward
         if position is not None and not 0 <= position < count:
-            _break(f"there is no gradient operator number {position}: there are {count}")
+            raise Broken(f"there is no gradient operator number {position}: there are {count}")
 
     def _blob(self, name: str, version: int) -> None:
         if (name, version) not in self._net:
-            _break(f"{name}@{version} is no blob version of the net", name)
+            raise Broken(f"{name}@{version} is no blob version of the net", name)
 
     def _names(self, *names: str) -> None:
         for name in names:
             if name not in self.program.names:
-                _break(f"nobody reads or writes {name}", name)
+                raise Broken(f"nobody reads or writes {name}", name)
 
     def _gradients(self, gradients: Sequence[Gradient | None], of: Sequence[str] | None = None) -> None:
         if of is not None and len(gradients) != len(of):
-            _break(f"there are {len(gradients)} gradients for {len(of)} blobs: {', '.join(of)}", *of)
+            raise Broken(f"there are {len(gradients)} gradients for {len(of)} blobs: {', '.join(of)}", *of)
         for gradient in gradients:
             self._names(*parts_of(gradient))
 
@@ -404,7 +397,7 @@ class EngineRules:
         written = {name for op in operators for name in op.outputs}
         for name in parts_of(gradient):
             if name not in written:
-                _break(f"none of its operators writes the gradient {name}", name)
+                raise Broken(f"none of its operators writes the gradient {name}", name)
         count = len(self.program.operators)
         self._totals[count - 1] = of, gradient, range(count - len(operators), count)
 
@@ -418,11 +411,7 @@ class EngineRules:
         if like is None or not arrays or len(arrays) < len(halves):
             return
         if not (are_rows(arrays[0], arrays[1], like) if len(arrays) == 2 else arrays[0].shape == like.shape):
-            _break(f"{gradient} {arrays[-1].shape} does not fit {of[0]}@{of[1]} {like.shape}", of[0])
-
-
-def _break(rule: str, *blobs: str) -> NoReturn:
-    raise Broken(rule, *blobs)
+            raise Broken(f"{gradient} {arrays[-1].shape} does not fit {of[0]}@{of[1]} {like.shape}", of[0])
 
 
 def _well_formed(event: Event) -> Event:
@@ -433,27 +422,32 @@ def _well_formed(event: Event) -> Event:
         well_formed = from_dict(data)
     except (TypeError, ValueError, OverflowError, RecursionError, GradvizError) as error:
         raise Broken(f"its fields must be those of {event.kind}: {error}") from None
-    waiting = [*getattr(event, "waiting", ()), *filter(None, [getattr(event, "queued", None)])]
-    counts = [getattr(event, "rank", 0), getattr(event, "waits", 0), *[one.arrival for one in waiting]]
-    for number in [*counts, *[one.rank for one in waiting]]:
+    counts = [getattr(event, "rank", 0), getattr(event, "waits", 0)]
+    for number in [*counts, *[count for one in _waiting(event) for count in (one.arrival, one.rank)]]:
         if number is not None and not 0 <= number <= MOST_RANK:
-            _break(f"ranks and arrivals count from 0, and {str(number)[:20]} is none")
+            raise Broken(f"ranks and arrivals count from 0, and {str(number)[:20]} is none")
     return well_formed
+
+
+def _waiting(event: Event) -> list[Waiting]:
+    """The functions in the heap that an event names."""
+    queued = getattr(event, "queued", None)
+    return [*getattr(event, "waiting", ()), *([] if queued is None else [queued])]
 
 
 def _same_versions(event: Played | Ran, ssa: Ssa[BlobVersion]) -> None:
     for what, blobs, versions in (("reads", ssa.reads, event.in_versions), ("writes", ssa.writes, event.out_versions)):
         if len(blobs) != len(versions):
-            _break(f"{event.op} {what} {len(blobs)} blobs, and {len(versions)} versions are given")
+            raise Broken(f"{event.op} {what} {len(blobs)} blobs, and {len(versions)} versions are given")
         for blob, version in zip(blobs, versions, strict=True):
             if blob.version != version:
-                _break(f"{event.op} {what} {blob}, not {blob.name}@{version}", blob.name)
+                raise Broken(f"{event.op} {what} {blob}, not {blob.name}@{version}", blob.name)
 
 
 def _version(name: object) -> Key:
     key = version_in(name) if isinstance(name, str) else None
     if key is None:
-        _break(f"{name!r} is no blob version, such as 'x@0'")
+        raise Broken(f"{name!r} is no blob version, such as 'x@0'")
     return key
 
 
@@ -461,7 +455,7 @@ def _legal(name: str) -> None:
     try:
         check_name(name, "gradient")
     except GradvizError as error:
-        _break(error.message, name)
+        raise Broken(error.message, name) from None
 
 
 def _array(name: object, value: Any) -> Array:
@@ -473,6 +467,6 @@ def _array(name: object, value: Any) -> Array:
     except (TypeError, ValueError) as error:
         raise Broken(f"the value of {name} is no array: {error}") from None
     if array.dtype.kind not in NUMERIC:
-        _break(f"the value of {name} must consist of numbers, not of {array.dtype}")
+        raise Broken(f"the value of {name} must consist of numbers, not of {array.dtype}")
     array.setflags(write=False)
     return array

@@ -241,8 +241,6 @@ def _check_options(engine: Engine, taken: Sequence[str], given: Iterable[str], c
     )
 
 
-BAD_EVENT = "bad_event"
-
 END = object()
 """What is yielded last of all."""
 
@@ -386,7 +384,7 @@ def _bad_event(rules: EngineRules, item: Any, broken: Broken, engine: str) -> Gr
 def _fault(what: str, rule: str, blobs: Iterable[str]) -> GradientError:
     return GradientError(
         f"{what} a rule: {rule.rstrip('.')}.",
-        kind=BAD_EVENT,
+        kind="bad_event",
         blobs=list(blobs),
         ways_out=["What was recorded before is here. Mend what the engine yields there, and record it again."],
     )

@@ -39,16 +39,15 @@ Blobs = Mapping[Key, Array | ArraySpec | None]
 
 
 class ExpectedGradient(NamedTuple):
-    """What a rule, or a gradient that was given, says is the gradient of `blob`.
+    """What `event` says is the gradient of `blob`: that of a rule, or of a gradient that was given.
 
     Attributes:
         parts: what it consists of: one writing, or indices and values.
-        at: the position after the event that says so.
     """
 
     blob: Writing
     parts: Sequence[Writing]
-    at: int
+    event: RuleApplied | Seeded
 
 
 class Fit:
@@ -89,15 +88,14 @@ class Fit:
             if at and isinstance(event, RuleApplied):
                 for blob, gradient in zip(statement.inputs, event.g_input, strict=False):
                     if gradient is not None:
-                        parts = self._text.parts(gradient, at)
-                        yield ExpectedGradient(blob, parts, at)
+                        yield ExpectedGradient(blob, self._text.parts(gradient, at), event)
         for (y, version), at in self._text.ys.items():
             event = self._events[at - 1]
             if isinstance(event, Seeded) and event.operator is None:
                 parts = self._text.parts(event.gradient, at)
                 # What an operator of the pass writes under the name of a given gradient is none that was given.
                 if all(part.statement is None or part.statement.role == "forward" for part in parts):
-                    yield ExpectedGradient(self._text.version(y, version), parts, at)
+                    yield ExpectedGradient(self._text.version(y, version), parts, event)
 
     def _writer(self, writing: Writing) -> int:
         """The operator that makes a writing; -1: it is there from outside."""
@@ -169,13 +167,12 @@ class Fit:
         """Whether a gradient may have `dtype` although its blob has another: floating-point types may meet."""
         if dtype.kind != "f":
             return False
-        event = self._events[expected.at - 1]
-        if isinstance(event, Seeded):
+        if isinstance(expected.event, Seeded):
             blob = blobs.get(expected.blob.key)
             return blob is not None and blob.dtype.kind == "f"
-        assert isinstance(event, RuleApplied)
-        ssa = self._program[event.index]
-        met = [*(blob.key for blob in (*ssa.reads, *ssa.writes)), *self._arrived(event.index)]
+        index = expected.event.index
+        ssa = self._program[index]
+        met = [*(blob.key for blob in (*ssa.reads, *ssa.writes)), *self._arrived(index)]
         return any(other is not None and other.dtype == dtype for other in map(blobs.get, met))
 
     def _arrived(self, index: int) -> Iterator[Key]:
@@ -188,8 +185,8 @@ class Fit:
     def _misfit(self, expected: ExpectedGradient, blobs: Blobs, why: str) -> GradvizError:
         blob = _shown(expected.blob.key, blobs)
         gradient = " at rows ".join(_shown(part.key, blobs) for part in reversed(expected.parts))
-        event = self._events[expected.at - 1]
-        if not isinstance(event, RuleApplied):
+        event = expected.event
+        if isinstance(event, Seeded):
             y = expected.blob.name
             return RunError(
                 f"The gradient {gradient} that was given for {blob} does not fit: {why}.",

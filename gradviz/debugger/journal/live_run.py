@@ -141,7 +141,6 @@ class LiveRun:
 
 
 def _outputs(written: Sequence[Key], done: Done) -> dict[Key, Array]:
-    """What an operator has written."""
     pairs = zip(written, done.outputs, strict=True)
     return {key: array for key, array in pairs if array is not None}
 

@@ -30,14 +30,7 @@ from ...program import Device, GradientError, GradvizError, NetDef, Operator
 from ...program.control_flow import NETS, check_structure, implicit_inputs, operators_in
 from ...program.crossing import Copies, Crossing
 from ...program.errors import code, count_of, listed, shorten
-from ...program.events import (
-    Accumulated,
-    ChangedByHand,
-    Event,
-    Played,
-    outermost_operators,
-    stopped,
-)
+from ...program.events import Accumulated, ChangedByHand, Event, Played, outermost_operators, stopped
 from ...program.net import check_depth
 from ...program.net_halves import NetHalves, nets_of, numbered
 from ...program.operator import BlobVersion, Ssa, check_name, free_name, parts_of
@@ -423,7 +416,6 @@ class NetPass:
         self._program, self._versions, self._halves, self._events = [], {}, None, LiveEvents()
 
     def _run_backward_op(self, device: Device | None) -> None:
-        """Run the next gradient operator."""
         number = self._gone_back
         op = on_device(self._backward[number], device)
         # Two gradients of one blob have one name until an accumulation tells them apart.
@@ -448,7 +440,6 @@ class NetPass:
 
     @property
     def _current_events(self) -> LiveEvents:
-        """The events so far."""
         self._events.go_on(self._happened, self._numbered, len(self._ops))
         return self._events
 

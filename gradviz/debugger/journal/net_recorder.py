@@ -30,15 +30,7 @@ from ...runtime.pace import Pace, Progress
 from ...runtime.planning import Plan, plan
 from ...runtime.spill import Spill, StoreError, bad_spill
 from ...runtime.store import Store
-from ...runtime.watched import (
-    INTERRUPTED,
-    Interrupts,
-    Journal,
-    Limits,
-    WatchedExecution,
-    interrupted,
-    uncollected,
-)
+from ...runtime.watched import INTERRUPTED, Interrupts, Journal, Limits, WatchedExecution, interrupted, uncollected
 from .gradient_shapes import Fit
 from .recording import Recording
 
@@ -311,7 +303,6 @@ def _check_slice(y: str, names: Sequence[str], indices: Array, values: Array) ->
 
 
 def _summary(journal: Journal) -> str:
-    """What a recording is about."""
     forward, events = len(journal.net.ops), journal.events
     ys = listed([code(y) for y in dict.fromkeys(journal.ys)])
     summary = f"A net of {count_of(forward, 'operator')}, differentiated from {ys}"
@@ -411,9 +402,9 @@ def complete(error: GradvizError, operators: Sequence[Operator], fed: Iterable[s
     if len(others) > MOST_NAMED:
         more.append(f"{len(others) - MOST_NAMED} more")
     near = [f"In place of {shorten(name)}, did you mean {undefined[name]}?" for name in names if undefined.get(name)]
+    are = "is" if len(more) == 1 else "are"
     return RunError(
-        f"{error.message} Nor {'is' if len(more) == 1 else 'are'} {listed(more)} there, "
-        f"which {'is' if len(more) == 1 else 'are'} read as well.",
+        f"{error.message} Nor {are} {listed(more)} there, which {are} read as well.",
         kind=UNDEFINED,
         operator_index=error.operator_index,
         blobs=names,

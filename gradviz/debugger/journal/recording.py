@@ -295,11 +295,7 @@ class Recording:
     @cached_property
     def by_path(self) -> dict[str, int]:
         """The number of each run of a nested net by its path, ``"2.loop_net[3]/0.net"``."""
-        paths: list[str] = []
-        for half, around, iteration, *_ in self.runs.notes:
-            element = half.element(iteration)
-            paths.append(element if around == NOWHERE else f"{paths[around]}/{element}")
-        return {path: number for number, path in enumerate(paths)}
+        return {"/".join(self.runs.path(number)): number for number in range(len(self.runs))}
 
     @cached_property
     def rounds(self) -> list[int]:
@@ -347,7 +343,7 @@ class ProgramText:
         new = timeline.of(*follow)
         for number in new[np.searchsorted(new, self.followed) :].tolist():
             event = events[number]
-            follow[type(event)](event, number + 1)
+            follow[type(event)](self._nets[event.path], event, number + 1)
         self.followed = len(events)
 
     def mark_ran(self, events: Sequence[int], positions: Sequence[int]) -> None:
@@ -387,19 +383,19 @@ class ProgramText:
         return self._nets[event.path].forward[index].at(at)
 
     @property
-    def _followers(self) -> dict[type[Event], Callable[[Any, int], None]]:
-        """What each kind of event does to the text; others leave it as it is."""
+    def _followers(self) -> dict[type[Event], Callable[[NetText, Any, int], None]]:
+        """What each kind of event does to the text of its net; others leave it as it is."""
         return {
             Played: self._played,
-            Visited: self._visited,
-            Skipped: self._visited,
-            GeneratorAdded: self._arrived,
+            Visited: NetText.visit,
+            Skipped: NetText.visit,
+            GeneratorAdded: NetText.arrive,
             RuleApplied: self._rule_applied,
-            Accumulated: self._accumulated,
-            Seeded: self._seeded,
-            Deduplicated: self._deduplicated,
-            HookRan: self._hooked,
-            ChangedByHand: self._changed,
+            Accumulated: NetText.accumulate,
+            Seeded: NetText.seed,
+            Deduplicated: NetText.merge,
+            HookRan: NetText.hook,
+            ChangedByHand: NetText.change,
             Completed: self._completed,
         }
 
@@ -419,48 +415,22 @@ class ProgramText:
                     return part_words(f"{event.blob}@{event.version}", before + gradients.index(name), count)
         return None
 
-    def _played(self, event: Played, at: int) -> None:
+    def _played(self, net: NetText, event: Played, at: int) -> None:
         # The forward operators of a nested net join with the one that runs them.
-        if not event.path:
+        if net is self.outermost:
             lines = (event.code, *event.inside)
             for statement, line in zip(self._play(self._net, event.index, at), lines, strict=False):
                 statement.code, statement.numbered = line, event.numbered
 
-    def _visited(self, event: Visited | Skipped, at: int) -> None:
-        self._nets[event.path].forward[event.index].visits += (at,)
-
-    def _arrived(self, event: GeneratorAdded, at: int) -> None:
-        self._nets[event.path].version(event.blob, event.version).arrivals.append(at)
-
-    def _rule_applied(self, event: RuleApplied, at: int) -> None:
-        net = self._nets[event.path]
+    def _rule_applied(self, net: NetText, event: RuleApplied, at: int) -> None:
         statements = net.apply(event, at)
         if self._net.inside:
             halves = self.halves[event.path]
             for position, statement in zip(range(event.position, len(net.operators)), statements, strict=False):
                 self._attach(halves, position, statement, at)
 
-    def _accumulated(self, event: Accumulated, at: int) -> None:
-        net = self._nets[event.path]
-        net.accumulate(event, at)
-        net.version(event.blob, event.version).arrivals.append(at)
-
-    def _seeded(self, event: Seeded, at: int) -> None:
-        net = self._nets[event.path]
-        net.seed(event, at)
-        net.version(event.y, event.version).arrivals.append(at)
-
-    def _hooked(self, event: HookRan, at: int) -> None:
-        self._nets[event.path].hook(event, at)
-
-    def _changed(self, event: ChangedByHand, at: int) -> None:
-        self._nets[event.path].change(event, at)
-
-    def _deduplicated(self, event: Deduplicated, at: int) -> None:
-        self.outermost.merge(event, at)
-
-    def _completed(self, event: Completed, at: int) -> None:
-        if not event.path:
+    def _completed(self, net: NetText, event: Completed, at: int) -> None:
+        if net is self.outermost:
             self.whole = at
 
     def _play(self, net: NetHalves, index: int, at: int) -> list[Statement]:

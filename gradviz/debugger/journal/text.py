@@ -13,7 +13,17 @@ from operator import attrgetter, itemgetter
 
 from ...program import Gradient, Operator
 from ...program.control_flow import DUPLICATE, NETS, RUNNING_SUM, implicit_inputs, renamed
-from ...program.events import Accumulated, ChangedByHand, Deduplicated, HookRan, RuleApplied, Seeded
+from ...program.events import (
+    Accumulated,
+    ChangedByHand,
+    Deduplicated,
+    GeneratorAdded,
+    HookRan,
+    RuleApplied,
+    Seeded,
+    Skipped,
+    Visited,
+)
 from ...program.operator import parts_of
 from ..document import Role
 from .statements import AT_THE_END, Reading, Statement, Writing
@@ -63,25 +73,32 @@ class NetText:
         self._fill(statement, [*op.inputs, *implicit_inputs(op)] if op.type in NETS else op.inputs, op.outputs)
         return statement
 
+    def visit(self, event: Visited | Skipped, at: int) -> None:
+        """The pass comes to a forward operator, or goes by."""
+        self.forward[event.index].visits += (at,)
+
+    def arrive(self, event: GeneratorAdded | Accumulated, at: int) -> None:
+        """A gradient of a blob arrives, or the sum of several."""
+        self.version(event.blob, event.version).arrivals.append(at)
+
     def seed(self, event: Seeded, at: int) -> None:
         """The pass starts at a blob; an operator fills the seed where none is given."""
         self.ys[event.y, event.version] = at
         if event.operator is not None:
             self._backward("seed", event.operator, None, at)
+        self.version(event.y, event.version).arrivals.append(at)
 
     def apply(self, event: RuleApplied, at: int) -> list[Statement]:
         """The operators of a rule, and one statement for the gradients that pass through."""
         forward = self.forward[event.index]
-        statements: list[Statement] = []
-        written: set[str] = set()
-        for op in event.operators:
-            statements.append(self._backward(_role_of_rule(op, forward.op), op, event.index, at))
-            written.update(op.outputs)
+        statements = [self._backward(_role_of_rule(op, forward.op), op, event.index, at) for op in event.operators]
+        written = {name for op in event.operators for name in op.outputs}
         forward.visits += (at,)
-        passed: list[tuple[Writing, Sequence[Writing]]] = []
-        for blob, gradient in zip(forward.inputs, event.g_input, strict=False):
-            if gradient is not None and written.isdisjoint(parts_of(gradient)):
-                passed.append((blob, self.now(gradient)))
+        passed = [
+            (blob, self.now(gradient))
+            for blob, gradient in zip(forward.inputs, event.g_input, strict=False)
+            if gradient is not None and written.isdisjoint(parts_of(gradient))
+        ]
         if passed:
             statements.append(self._passed(event.index, passed, at))
         return statements
@@ -100,6 +117,7 @@ class NetText:
         self._rename(renames, at)
         for op in event.operators:
             self._backward(_role_of_sum(op), op, event.index, at)
+        self.arrive(event, at)
 
     def adopt(self, operators: Sequence[Operator], at: int) -> None:
         """Let the gradient operators read as `operators`, and add those that are not there yet.
@@ -141,14 +159,11 @@ class NetText:
 
     def new_statements(self, at: int) -> list[Statement]:
         """The backward statements that came with the event at position `at`."""
-        first = last = bisect_left(self.backward, at, key=MADE)
-        while last < len(self.backward) and self.backward[last].made == at:
-            last += 1
-        return self.backward[first:last]
+        return self.backward[bisect_left(self.backward, at, key=MADE) : bisect_right(self.backward, at, key=MADE)]
 
     def backward_at(self, position: int) -> list[Reading]:
         """The backward statements that are there at a position, as they read then."""
-        return [statement.at(position) for statement in self.backward if statement.made <= position]
+        return [one.at(position) for one in self.backward[: bisect_right(self.backward, position, key=MADE)]]
 
     def latest(self, name: str, position: int = AT_THE_END) -> Writing:
         """The last writing that is called `name` at a position; version 0 when only the outside can have written it.
@@ -174,10 +189,8 @@ class NetText:
 
     def now(self, gradient: Gradient) -> list[Writing]:
         """The writings that a gradient consists of, as far as the text has been followed."""
-        return [
-            self.writings[name][-1] if self.writings.get(name) else Writing(name, 0, None)
-            for name in parts_of(gradient)
-        ]
+        every = ((name, self.writings.get(name)) for name in parts_of(gradient))
+        return [writings[-1] if writings else Writing(name, 0, None) for name, writings in every]
 
     def version(self, name: str, version: int) -> Writing:
         """What is called so in the end; what nobody writes or reads is from outside."""

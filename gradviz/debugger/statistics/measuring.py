@@ -74,27 +74,26 @@ class Columns(NamedTuple):
     Attributes:
         kinds: shape, dtype and device, which many have in common: values without numbers.
         kind: of each array that of its shape, dtype and device.
-        numbers: the numbers of each array in all digits, by the names of the fields.
+        numbers: the numbers of each array in all digits, by the names of `Moments`.
         are_short: whether numbers that are no counts have few digits.
-        has_elements, has_finite: of each array whether it has an element, and a finite one.
     """
 
     kinds: list[Value]
     kind: np.ndarray[Any, Any]
     numbers: dict[str, np.ndarray[Any, Any]]
-    has_elements: np.ndarray[Any, Any]
-    has_finite: np.ndarray[Any, Any]
     are_short: bool
 
     def of(self, name: str) -> np.ndarray[Any, Any]:
         """The number of this name of each array; where it has none anything."""
-        return _shortened(self.numbers[name]) if self.are_short and name in MOMENTS[:5] else self.numbers[name]
+        return _shortened(self.numbers[name]) if self.are_short and name not in COUNTS else self.numbers[name]
 
     def has(self, name: str) -> np.ndarray[Any, Any]:
         """Of each array whether it has a number of this name."""
-        if name in ("nan", "inf", "zero", "subnormal"):
+        if name in COUNTS:
             return np.ones(len(self.kind), bool)
-        return self.has_elements if name == "norm" else self.has_finite
+        has_elements = np.array([one.size > 0 for one in self.kinds], bool)
+        has: np.ndarray[Any, Any] = has_elements[self.kind] if name == "norm" else self.numbers["finite"] > 0
+        return has
 
 
 def columns(arrays: Iterable[Array], *, are_short: bool = False) -> Columns:
@@ -106,27 +105,21 @@ def columns(arrays: Iterable[Array], *, are_short: bool = False) -> Columns:
             places.append(some)
             tables.append(_moments_table(alike))
     count = sum(map(len, places))
-    kind, table = np.zeros(count, np.int64), np.zeros((len(MOMENTS) + 1, count))
+    kind, table = np.zeros(count, np.int64), np.zeros((len(Moments._fields), count))
     for one, (some, numbers_of_kind) in enumerate(zip(places, tables, strict=True)):
         kind[some], table[:, some] = one, numbers_of_kind
-    numbers = dict(zip(MOMENTS, table, strict=False))
-    has_elements = np.array([one.size > 0 for one in kinds], bool)[kind]
-    return Columns(kinds, kind, numbers, has_elements, table[-1] > 0, are_short)
-
-
-MOMENTS = ("min", "max", "mean", "mean_abs", "norm", "nan", "inf", "zero", "subnormal")
+    return Columns(kinds, kind, dict(zip(Moments._fields, table, strict=True)), are_short)
 
 
 def _moments_table(arrays: Sequence[Array]) -> np.ndarray[Any, Any]:
-    """The numbers of arrays of one shape and dtype that lie on one device, and how many finite elements each has."""
+    """The moments of arrays of one shape and dtype that lie on one device, one in each row."""
     first = arrays[0]
     if not first.size:
-        return np.zeros((len(MOMENTS) + 1, len(arrays)))
+        return np.zeros((len(Moments._fields), len(arrays)))
     with current(device_of(first)):
-        statistics = moments(absolute(_stacked(arrays)).reshape(len(arrays), first.size), _precision(first.dtype))
-        counts = statistics.nan, statistics.inf, statistics.zero, statistics.subnormal, statistics.finite
-        table = moved(np.stack([*statistics[:5], *counts]), CPU)
-    return np.asarray(table)
+        measured = moments(absolute(_stacked(arrays)).reshape(len(arrays), first.size), _precision(first.dtype))
+        table: np.ndarray[Any, Any] = moved(np.stack([*measured]), CPU)
+    return table
 
 
 def _stacked(arrays: Sequence[Array]) -> Array:
@@ -196,7 +189,7 @@ def _measured(arrays: Sequence[Array], preview: tuple[int, int], *, are_short: b
         corner = table.reshape(len(arrays), rows, wide)[:, : preview[0], : preview[1]]
         is_counted = corner.shape[1:] != (rows, wide)
         measured = moments(flat, _precision(first.dtype))
-        histogram = histograms(flat, measured.low, measured.high) if is_counted else [[] for _ in arrays]
+        histogram = histograms(flat, measured.min, measured.max) if is_counted else [[] for _ in arrays]
         numbers = _numbers(measured, are_short)
         counts = [column.tolist() for column in (measured.nan, measured.inf, measured.zero, measured.subnormal)]
         shown = previews(moved(corner, CPU))
@@ -299,42 +292,28 @@ class Moments(NamedTuple):
     """The statistics of each row of a table; each (rows,), where the table lies.
 
     Attributes:
-        low, high: of its finite elements; infinity and minus infinity where there are none.
+        min, max: of its finite elements; infinity and minus infinity where there are none.
         mean, mean_abs: of its finite elements and of their absolute values; NaN where there are none.
         norm: of all its elements; infinite where one is, or where it is beyond the greatest float64.
-        finite, nan, inf, zero, subnormal: how many of its elements are that.
+        nan, inf, zero, subnormal, finite: how many of its elements are that.
     """
 
-    low: Array
-    high: Array
+    min: Array
+    max: Array
     mean: Array
     mean_abs: Array
     norm: Array
-    finite: Array
     nan: Array
     inf: Array
     zero: Array
     subnormal: Array
-
-
-class _Sums(NamedTuple):
-    """The same with sums in place of means: `total`, `magnitude` of the finite elements, `squares` of all."""
-
-    low: Array
-    high: Array
-    total: Array
-    magnitude: Array
-    squares: Array
     finite: Array
-    nan: Array
-    inf: Array
-    zero: Array
-    subnormal: Array
 
 
-_ADDED: Any = partial(np.sum, axis=1)
-_JOINED = (partial(np.min, axis=1), partial(np.max, axis=1), *[_ADDED] * (len(_Sums._fields) - 2))
-"""Of each sum, how those of the parts of a row become that of the row."""
+COUNTS = Moments._fields[5:]
+
+_JOINED: Any = (partial(np.min, axis=1), partial(np.max, axis=1), *[partial(np.sum, axis=1)] * 8)
+"""Of each of `_sums`, how those of the parts of a row become that of the row."""
 
 
 def moments(table: Array, precision: np.dtype[Any]) -> Moments:
@@ -343,40 +322,40 @@ def moments(table: Array, precision: np.dtype[Any]) -> Moments:
     Args:
         precision: the dtype by which elements are subnormal: the table's, or that of what its elements were parts of.
     """
-    sums = _sums(table, precision)
-    mean, mean_abs, norm = sums.total / sums.finite, sums.magnitude / sums.finite, np.sqrt(sums.squares)
-    if not (sums.squares.min() > LEAST_SQUARE and sums.squares.max() < np.inf):
-        rows = np.flatnonzero(_is_inexact(sums, table.shape[1]))
+    low, high, total, magnitude, squares, nan, inf, zero, subnormal, finite = _sums(table, precision)
+    mean, mean_abs, norm = total / finite, magnitude / finite, np.sqrt(squares)
+    if not (squares.min() > LEAST_SQUARE and squares.max() < np.inf):
+        # Rows whose sums float64 does not hold; those of numbers that are not finite are what they are.
+        has_overflowed = ~np.isfinite(magnitude) | (np.isinf(squares) & (inf == 0))
+        has_vanished = (squares < LEAST_SQUARE) & (zero < table.shape[1])
+        rows = np.flatnonzero(has_overflowed | has_vanished)
         if len(rows):
-            mean[rows], mean_abs[rows], norm[rows] = _scaled(table[rows], sums.low[rows], sums.high[rows], precision)
-    return Moments(sums.low, sums.high, mean, mean_abs, norm, *sums[5:])
-
-
-def _is_inexact(sums: _Sums, elements: int) -> Array:
-    """Of each row whether float64 does not hold its sums; those of numbers that are not finite are what they are."""
-    has_overflowed = ~np.isfinite(sums.magnitude) | (np.isinf(sums.squares) & (sums.inf == 0))
-    return has_overflowed | ((sums.squares < LEAST_SQUARE) & (sums.zero < elements))
+            mean[rows], mean_abs[rows], norm[rows] = _scaled(table[rows], low[rows], high[rows], precision)
+    return Moments(low, high, mean, mean_abs, norm, nan, inf, zero, subnormal, finite)
 
 
 def _scaled(table: Array, low: Array, high: Array, precision: np.dtype[Any]) -> tuple[Array, Array, Array]:
     """Of each row mean, mean of the absolute values and norm of numbers whose sums float64 does not hold."""
     exponent = exponents_of(np.maximum(np.abs(low), np.abs(high)))
-    scaled = _sums(table.astype(np.float64) * np.ldexp(1.0, -exponent)[:, None], precision)
+    scaled = table.astype(np.float64) * np.ldexp(1.0, -exponent)[:, None]
+    _, _, total, magnitude, squares, *_, finite = _sums(scaled, precision)
     power = np.ldexp(1.0, exponent)
-    return scaled.total / scaled.finite * power, scaled.magnitude / scaled.finite * power, scaled.squares**0.5 * power
+    return total / finite * power, magnitude / finite * power, squares**0.5 * power
 
 
-def _sums(table: Array, precision: np.dtype[Any]) -> _Sums:
+def _sums(table: Array, precision: np.dtype[Any]) -> Sequence[Array]:
+    """The moments of each row but for the last steps: the sums of its finite elements and of their absolute values, and
+    that of the squares of all, in the places of both means and the norm."""
     parts = [_of_block(block, precision) for _, block in _blocks(table)]
     if len(parts) == 1:
         return parts[0]
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     if table.shape[1] > BLOCK:
         columns = [join(column.reshape(len(table), -1)) for join, column in zip(_JOINED, columns, strict=True)]
-    return _Sums(*columns)
+    return columns
 
 
-def _of_block(block: Array, precision: np.dtype[Any]) -> _Sums:
+def _of_block(block: Array, precision: np.dtype[Any]) -> Sequence[Array]:
     whole = block.astype(np.float64)
     size = np.abs(whole)
     squares = (whole * whole).sum(axis=1)
@@ -391,10 +370,8 @@ def _of_block(block: Array, precision: np.dtype[Any]) -> _Sums:
         inf = block.shape[1] - finite - nan
         least, most = np.where(is_finite, whole, np.inf), np.where(is_finite, whole, -np.inf)
         whole, size = np.where(is_finite, whole, 0.0), np.where(is_finite, size, 0.0)
-    return _Sums(
-        least.min(axis=1), most.max(axis=1), whole.sum(axis=1), size.sum(axis=1), squares, finite, nan, inf, zero,
-        subnormal,
-    )  # fmt: skip
+    sums = whole.sum(axis=1), size.sum(axis=1), squares
+    return least.min(axis=1), most.max(axis=1), *sums, nan, inf, zero, subnormal, finite
 
 
 def _small(block: Array, size: Array, none: Array, precision: np.dtype[Any]) -> tuple[Array, Array]:

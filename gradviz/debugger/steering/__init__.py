@@ -9,19 +9,6 @@ from .saved import unpacked_recording
 from .watches import Watch, sparkline
 
 __all__ = [
-    "FEED",
-    "Breakpoint",
-    "ConditionError",
-    "CursorError",
-    "Marks",
-    "Placed",
-    "Stop",
-    "Watch",
-    "bad_argument",
-    "consistent",
-    "path_of",
-    "sparkline",
-    "unknown",
-    "unpacked_recording",
-    "whole_number",
-]
+    "FEED", "Breakpoint", "ConditionError", "CursorError", "Marks", "Placed", "Stop", "Watch", "bad_argument",
+    "consistent", "path_of", "sparkline", "unknown", "unpacked_recording", "whole_number",
+]  # fmt: skip

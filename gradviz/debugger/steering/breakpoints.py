@@ -7,8 +7,7 @@ first `ignore` occurrences do not count; of the others each `every`-th is a hit.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from msgspec.structs import replace
@@ -17,32 +16,17 @@ from ..document import BreakpointEntry
 from .conditions import ConditionError, Node, evaluate, shown
 from .marked_list import MarkedList
 from .occurrences import Finder, Occurrences
-from .rows import SomeRows
 
 _PART = re.compile(r"\{\{|\}\}|\{[^}]*\}|[{}]|[^{}]+")
 
 
-class Message:
-    """A message, "norm of {x} is {norm}"; a brace itself is written twice.
+def message_parts(text: str, finder: Finder) -> list[str | Node]:
+    """Of a message, "norm of {x} is {norm}", the text between the expressions, and these; a brace itself is written
+    twice.
 
     Raises:
         ConditionError: a brace without its other, or what stands between braces says nothing.
     """
-
-    def __init__(self, text: str, finder: Finder) -> None:
-        self._rows = finder.rows
-        self._parts = _parts(text, finder)
-
-    def of(self, rows: Sequence[int]) -> Iterator[str]:
-        """The message about what each of some rows says."""
-        some = SomeRows(self._rows, np.array(rows, np.int64))
-        parts = [part if isinstance(part, str) else evaluate(part, some) for part in self._parts]
-        for place in range(len(rows)):
-            yield "".join(part if isinstance(part, str) else shown(part.at(place)) for part in parts)
-
-
-def _parts(text: str, finder: Finder) -> list[str | Node]:
-    """The text between the expressions, and these."""
     parts: list[str | Node] = []
     for match in _PART.finditer(text):
         at, part = match.start(), match.group()
@@ -69,11 +53,12 @@ class Breakpoint:
         self.problem = ""
         self._is_unknown = False
         self._owner = owner
+        self._rows = finder.rows
         self._occurrences = Occurrences(finder.rows, (), None)
-        self._message: Message | None = None
+        self._message: list[str | Node] | None = None
         try:
             self._occurrences = finder.find(entry.on)
-            self._message = None if entry.log is None else Message(entry.log, finder)
+            self._message = None if entry.log is None else message_parts(entry.log, finder)
         except ConditionError as error:
             self.problem = str(error)
             self._is_unknown = error.kind == "not_found"
@@ -123,8 +108,15 @@ class Breakpoint:
         """What a log point says: the position of each hit and the message there."""
         if self._message is None:
             return []
-        rows = list(map(self._occurrences.row_at, self.hits))
-        return list(zip(self.hits, self._message.of(rows), strict=True))
+        rows = np.array(list(map(self._occurrences.row_at, self.hits)), np.int64)
+        parts = [
+            part if isinstance(part, str) else evaluate(part, partial(self._rows.column, rows=rows))
+            for part in self._message
+        ]
+        return [
+            (hit, "".join(part if isinstance(part, str) else shown(part.at(place)) for part in parts))
+            for place, hit in enumerate(self.hits)
+        ]
 
     @property
     def description(self) -> str:
@@ -172,7 +164,7 @@ class Breakpoints(MarkedList[Breakpoint, BreakpointEntry]):
         if not is_to_come:
             finder.find(entry.on)
         if entry.log is not None:
-            Message(entry.log, finder)
+            message_parts(entry.log, finder)
         return self.append(self.new_mark(replace(entry, id=1 + max((one.id for one in self), default=0))))
 
     def new_mark(self, entry: BreakpointEntry) -> Breakpoint:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -69,11 +70,10 @@ class Entries:
         for are_short in (False, True):
             places = np.flatnonzero(is_array & ((self._runs != NOWHERE) == are_short))
             if len(places):
-                every = list(map(self._values.__getitem__, places.tolist()))
-                arrays = dict(zip(map(id, every), every, strict=True))
-                numbers = dict(zip(arrays, range(len(arrays)), strict=True))
-                which = np.fromiter(map(numbers.__getitem__, map(id, every)), np.int64, len(every))
-                parts.append((places, which, columns(arrays.values(), are_short=are_short)))
+                every: list[Any] = [self._values[place] for place in places.tolist()]
+                _, first, which = np.unique([id(one) for one in every], return_index=True, return_inverse=True)
+                arrays = [every[place] for place in first.tolist()]
+                parts.append((places, which, columns(arrays, are_short=are_short)))
         return parts
 
     @cached_property

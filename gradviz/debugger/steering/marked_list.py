@@ -5,23 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
-from typing import ClassVar, Generic, Protocol, TypeVar, overload
+from typing import Any, ClassVar, Generic, TypeVar, overload
 
 from ..telling import table
 from .occurrences import Finder
 
-
-class Mark(Protocol):
-    """What is marked."""
-
-    @property
-    def entry(self) -> object:
-        """The mark as a document has it."""
-        ...
-
-
 E = TypeVar("E")
-M = TypeVar("M", bound=Mark)
+M = TypeVar("M", bound=Any)
+"""What is marked; its `entry` is the mark as a document has it."""
 
 
 class MarkedList(Sequence[M], Generic[M, E]):
@@ -43,7 +34,7 @@ class MarkedList(Sequence[M], Generic[M, E]):
         finder: Callable[[], Finder],
         changed: Callable[[], None],
         check: Callable[[list[E]], None],
-        entries: Iterable[E] = (),
+        entries: Iterable[E],
     ) -> None:
         self._finder = finder
         self.changed = changed
@@ -65,7 +56,7 @@ class MarkedList(Sequence[M], Generic[M, E]):
     @property
     def entries(self) -> list[E]:
         """All as a document has them; set, they are those that are there, and marks that go on stay the same."""
-        return [one.entry for one in self._list]  # type: ignore[misc]
+        return [one.entry for one in self._list]
 
     @entries.setter
     def entries(self, entries: Sequence[E]) -> None:
@@ -76,7 +67,7 @@ class MarkedList(Sequence[M], Generic[M, E]):
 
     def append(self, mark: M) -> M:
         """Add a mark, which is given back."""
-        self._check([*self.entries, mark.entry])  # type: ignore[list-item]
+        self._check([*self.entries, mark.entry])
         self._list.append(mark)
         self.changed()
         return mark

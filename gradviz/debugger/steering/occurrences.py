@@ -60,7 +60,7 @@ class Occurrences:
         rows = self._rows
         if self._condition is None:
             return {}
-        column = evaluate(self._condition, rows)
+        column = evaluate(self._condition, rows.column)
         numbers = np.flatnonzero(np.broadcast_to(column.values & column.has_value, rows.positions.shape))
         positions, first = np.unique(rows.positions[numbers], return_index=True)
         return dict(zip(positions.tolist(), numbers[first].tolist(), strict=True))

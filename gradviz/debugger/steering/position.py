@@ -48,7 +48,7 @@ class Placed:
             self._trace = trace
         elif recording is not None and recording.store is not None:
             # Its statistics are measured while the values are still there: files may be lost later on.
-            self._trace = self._described(recording)
+            _ = self._trace
         self._position = 0
         self._observers: list[Callable[[Any], None]] = []
         self._mark_observers: list[Callable[[Any], None]] = []
@@ -56,11 +56,8 @@ class Placed:
     @cached_property
     def _trace(self) -> Trace:
         assert self._recording is not None
-        return self._described(self._recording)
-
-    def _described(self, recording: Recording) -> Trace:
         with self._waiting() as progress:
-            return document(recording, progress)
+            return document(self._recording, progress)
 
     def _waiting(self) -> AbstractContextManager[Progress | None]:
         """What hears how far something is, as long as it is waited for."""

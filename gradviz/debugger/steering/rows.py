@@ -37,15 +37,6 @@ NAMING = ("", "name", "version")
 """Fields that a blob has though nothing was computed."""
 
 
-class _Write(NamedTuple):
-    """A version of a blob is written."""
-
-    position: int
-    blob: str
-    run: int
-    """Of a nested net; else `NOWHERE`."""
-
-
 class Computed(NamedTuple):
     """When a blob got values, and which."""
 
@@ -146,7 +137,6 @@ class Rows:
 
     @cached_property
     def _outputs(self) -> list[Writing]:
-        """The outputs of all operators."""
         return [writing for one in self.runs.statements for writing in one.outputs]
 
     def _frames_of(self, rows: Indices) -> Indices:
@@ -217,17 +207,17 @@ class Rows:
         rows = np.flatnonzero(is_meant[self._numbers])
         names = [str(self._outputs[number]) for number in self._numbers[rows].tolist()]
         given = [(row, one) for row, one in self._gradients_written if blob in (one, bare(one))]
-        writes = [
-            *(_Write(0, one, NOWHERE) for one in self._fed(blob)),
-            *map(_Write, self.positions[rows].tolist(), names, self._frames_of(rows).tolist()),
-            *(_Write(int(self.positions[row]), one, NOWHERE) for row, one in given),
+        # Of each writing the position after it, the version, and the run of a nested net.
+        writes: list[tuple[int, str, int]] = [
+            *((0, one, NOWHERE) for one in self._fed(blob)),
+            *zip(self.positions[rows].tolist(), names, self._frames_of(rows).tolist(), strict=True),
+            *((int(self.positions[row]), one, NOWHERE) for row, one in given),
         ]
-        runs = np.array([one.run for one in writes], np.int64)
-        values = self._values.each(runs, np.arange(len(writes)), [key_of(one.blob) for one in writes])
-        order = sorted((at for at, one in enumerate(values) if one is not None), key=lambda at: writes[at].position)
-        writes = [writes[at] for at in order]
+        runs = np.array([run for _, _, run in writes], np.int64)
+        values = self._values.each(runs, np.arange(len(writes)), [key_of(one) for _, one, _ in writes])
+        order = sorted((at for at, one in enumerate(values) if one is not None), key=lambda at: writes[at][0])
         entries = Entries([values[at] for at in order], runs[order])
-        return Computed([one.position for one in writes], [one.blob for one in writes], entries)
+        return Computed([writes[at][0] for at in order], [writes[at][1] for at in order], entries)
 
     def _fed(self, blob: str) -> list[str]:
         """The versions of a blob that have values around all nested nets and that nothing writes there."""
@@ -276,8 +266,19 @@ class Rows:
         """A field of what the event of each row computed; of other things than `x` a field in each event."""
         key = thing, attribute
         if key not in self._columns:
-            self._columns[key] = self._of_values(attribute) if thing == "x" else self._of_events(thing, attribute)
+            self._columns[key] = self._new_column(thing, attribute)
         return self._columns[key]
+
+    def _new_column(self, thing: str, attribute: str) -> Column:
+        match thing:
+            case "x":
+                rows, entries = self._entries
+                return _scattered(entries.column(attribute), rows, len(self.events))
+            case "event":
+                return self._of_event(attribute or "kind")
+            case "op":
+                return self._of_operator(attribute or "type")
+        return self._of_inputs(attribute) if attribute else NOTHING
 
     def _naming(self, attribute: str, rows: Indices) -> Column:
         """The blobs of some rows, or their names or versions; those of one kind have one blob."""
@@ -290,10 +291,6 @@ class Rows:
         blobs = (str(self._outputs[kind]) if kind < count else self.blob(row) for kind, row in pairs)
         return column_of(_naming(blob, attribute) for blob in blobs).take(each)
 
-    def _of_values(self, attribute: str) -> Column:
-        rows, entries = self._entries
-        return _scattered(entries.column(attribute), rows, len(self.events))
-
     def _are_gradients(self, rows: Indices, column: Column) -> Mask:
         """Of each row in which a column has a value whether its event is about a gradient."""
         are_gradients = np.zeros(len(rows), bool)
@@ -305,14 +302,6 @@ class Rows:
             number = int(self.events[rows[place]])
             are_gradients[place] = self._subjects.is_gradient(self._events[number], number + 1, self.subject(number))
         return are_gradients
-
-    def _of_events(self, thing: str, attribute: str) -> Column:
-        """A field of each event, of its operator, or of what that reads."""
-        if thing == "event":
-            return self._of_event(attribute or "kind")
-        if thing == "op":
-            return self._of_operator(attribute or "type")
-        return self._of_inputs(attribute) if attribute else NOTHING
 
     def _of_event(self, attribute: str) -> Column:
         count, codes = len(self._events), self._timeline.codes
@@ -442,28 +431,6 @@ class Rows:
         return _scattered(Column(numbers.astype(np.float64), is_complete), runs.events, len(self._events))
 
 
-class RowsAt(NamedTuple):
-    """What watches look at: blobs alone, at some positions."""
-
-    rows: Rows
-    positions: Indices
-
-    def column(self, thing: str, attribute: str) -> Column:
-        """A field of a blob at each position, or its name."""
-        return self.rows.as_of(thing.removeprefix(":"), attribute, self.positions)
-
-
-class SomeRows(NamedTuple):
-    """What messages look at: some rows alone."""
-
-    rows: Rows
-    numbers: Indices
-
-    def column(self, thing: str, attribute: str) -> Column:
-        """A field of a thing in each of the rows, or its name."""
-        return self.rows.column(thing, attribute, self.numbers)
-
-
 def _scattered(column: Column, places: Indices, count: int) -> Column:
     """A column of `count` rows, which has the values of another one at some `places` alone."""
     place = np.full(count, NOWHERE)
@@ -472,7 +439,6 @@ def _scattered(column: Column, places: Indices, count: int) -> Column:
 
 
 def _of_statement(statement: Statement, attribute: str) -> Result:
-    """A field of an operator."""
     op = statement.op
     fields = {"type": op.type, "role": statement.role, "name": op.name, "device": str(op.device or "") or None}
     return fields[attribute]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from copy import copy
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Self
 
 import numpy as np
@@ -33,17 +33,17 @@ class Runs:
         self._recording = recording
         text = recording.text
         self.nets: list[NetText] = [*text.nets]
-        halves = [(net, is_backward) for net in self.nets for is_backward in (False, True)]
-        self.statements = [one for net, back in halves for one in (net.operators if back else net.forward)]
-        begins = accumulate((len(net.operators if back else net.forward) for net, back in halves), initial=0)
-        self._begins = {(net.id, back): begin for (net, back), begin in zip(halves, begins, strict=False)}
+        halves = {(net.id, back): net.operators if back else net.forward for net in self.nets for back in (False, True)}
+        self.statements = list(chain.from_iterable(halves.values()))
+        self._begins = dict(zip(halves, accumulate(map(len, halves.values()), initial=0), strict=False))
         self.events = recording.timeline.of(Ran)
         self.frames = recording.inside[self.events + 1]
-        self.numbers = self._begin()[self.frames] + recording.ran_positions
+        begins = self._first_operators()
+        self.numbers = begins[self.frames] + recording.ran_positions
         timeline, nested = recording.timeline, recording.runs
         begun, has_ended = recording.begun, timeline.are_left(recording.begun)
         operators = np.array([half.operator for half in nested.halves], np.int64)[nested.half]
-        around = self._begin()[nested.around] + operators
+        around = begins[nested.around] + operators
         self.passages = np.append(begun, timeline.other[begun[has_ended]])
         self.around = np.append(around, around[has_ended])
         self.alike = np.append(2 * self.halves, 2 * self.halves[has_ended] + 1)
@@ -74,7 +74,7 @@ class Runs:
         runs, numbers = self._recording.runs, {half: number for number, half in enumerate(self._recording.halves)}
         return np.array([numbers[one.net.path, one.is_backward] for one in runs.halves], np.int64)[runs.half]
 
-    def _begin(self) -> Indices:
+    def _first_operators(self) -> Indices:
         """Of each run of a nested net the number of its first operator, at the end that of the whole program."""
         text, halves = self._recording.text, self._recording.halves
         begins = [self._begins[text.net(path).id, is_backward] for path, is_backward in halves]

@@ -56,29 +56,18 @@ class SavedEvents(Sequence[Event]):
         """The event as it was recorded: what the document says once for all iterations of a loop is put back."""
         event = self._trace.events[number]
         of_detail = from_dict(described(event)) if self._detail_events is None else self._detail_events[number]
-        back: dict[str, Any] = {}
+        back: dict[str, Any] = {"seconds": event.seconds} if event.kind == "Ran" else {}
         if event.phase == "run" and event.kind != "Failed":
-            back["path"] = self._path(number)
-        if event.kind == "Ran":
-            back["seconds"] = event.seconds
-        if event.phase == "run" and event.kind in ("EnteredSubnet", "LeftSubnet"):
-            back["iteration"] = self._trace.frames[self._passed(number)].iteration
+            frame = event.frame
+            if event.kind in ("EnteredSubnet", "LeftSubnet"):
+                is_entered = event.kind == "EnteredSubnet"
+                passed = frame if is_entered else self._trace.events[number - 1].frame
+                assert passed is not None
+                run = self._trace.frames[passed]
+                back["iteration"] = run.iteration
+                frame = run.around if is_entered else frame
+            back["path"] = () if frame is None else path_of(self._trace, frame)
         return replace(of_detail, **back) if back else of_detail
-
-    def _passed(self, number: int) -> int:
-        """The frame that an event enters or leaves."""
-        event = self._trace.events[number]
-        frame = event.frame if event.kind == "EnteredSubnet" else self._trace.events[number - 1].frame
-        assert frame is not None
-        return frame
-
-    def _path(self, number: int) -> tuple[str, ...]:
-        """The path of the net in which an event happened; that of an entered net is one step on."""
-        event = self._trace.events[number]
-        frame = event.frame
-        if event.kind == "EnteredSubnet" and frame is not None:
-            frame = self._trace.frames[frame].around
-        return () if frame is None else path_of(self._trace, frame)
 
 
 def saved_recording(trace: Trace, events: Sequence[Event], ran: RanColumns | None = None) -> Recording:

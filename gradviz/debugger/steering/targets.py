@@ -21,6 +21,7 @@ from ...program.events import (
     Completed,
     Deduplicated,
     EnteredSubnet,
+    Event,
     Failed,
     GeneratorAdded,
     GradWritten,
@@ -45,7 +46,7 @@ from .runs import Runs
 FEW = (Deduplicated, HookRan, ChangedByHand, GradWritten, Failed, Completed, EnteredSubnet, LeftSubnet)
 """Kinds of which there are few events in a pass."""
 
-OF_FORWARD = (Played, Visited, Skipped, RuleApplied)
+TYPED = (Played, Visited, Skipped, RuleApplied)
 """Kinds that are about a forward operator, and found by its type and by those of the operators that come with them."""
 
 
@@ -90,8 +91,8 @@ class Targets:
     def _candidates(self, near: Near) -> Iterator[int]:
         """The events that can be about what a word names, but for those of running the program."""
         of_pass = self._recording.noted[0]
-        for kinds, can_be in near.filters.items():
-            for number in self._timeline.of(*kinds).tolist():
+        for kind, can_be in near.filters.items():
+            for number in self._timeline.of(kind).tolist():
                 event = of_pass[number]
                 if event.path or can_be(event):
                     yield number
@@ -109,14 +110,13 @@ class Targets:
         return few[~self._timeline.running[few]]
 
     def _is_about(self, word: str, number: int) -> bool:
-        """Whether a word finds an event."""
         event = self._events[number]
         # The blobs that an event names itself are in focus, and the types of its operators are words for it.
         if isinstance(event, GeneratorAdded | Accumulated) and event.blob == word:
             return True
         if isinstance(event, Played) and (word in event.op.inputs or word in event.op.outputs):
             return True
-        if isinstance(event, OF_FORWARD):
+        if isinstance(event, TYPED):
             forward = self._recording.text.of(event).forward[event.index]
             if forward.op.type == word or word in [op.type for op in gradient_operators(event)]:
                 return True
@@ -244,29 +244,32 @@ class Near:
         typed = [one for one in runs.statements if one.op.type == word]
         numbered = [one for one in runs.statements if forward_of(one) in named] if named else []
         self.statements = [*blobs, *numbered, *typed]
-        self._names = {word, bare(word), *(name for one in writings for _, name, _ in one.former)}
+        names = {word, bare(word), *(name for one in writings for _, name, _ in one.former)}
+
+        def has(*gradients: Gradient | None) -> bool:
+            """Whether one of some gradients is called so, or was."""
+            return not names.isdisjoint(chain.from_iterable(map(parts_of, gradients)))
+
         forward, rules = _of_forward([*blobs, *numbered])
         visited, _ = _of_forward([one.statement for one in writings if one.statement is not None])
         forward_typed, rules_typed = _of_forward(typed)
         typed_anywhere = forward_typed | rules_typed
         if numbered:
             visited = forward = rules = forward | rules
-        has, names = self._has, self._names
-        self.filters: dict[tuple[type, ...], Callable[[Any], bool]] = {
-            (Seeded,): lambda event: event.y in names or has(event.gradient),
+        self.filters: dict[type[Event], Callable[[Any], bool]] = {
+            Seeded: lambda event: event.y in names or has(event.gradient)
         }
-        is_near = bool(self.statements) or word == "Σ"
-        is_near = is_near or not names.isdisjoint(given)
+        is_near = bool(self.statements) or word == "Σ" or not names.isdisjoint(given)
         if not is_near and not any(net.every(name) for net in runs.nets for name in names):
             return  # most texts that are looked up here are conditions, and name nothing
         self.filters |= {
-            (Played,): lambda event: event.index in forward or event.index in forward_typed,
-            (Skipped,): lambda event: event.index in visited or event.index in forward_typed,
-            (Visited,): lambda event: event.index in visited or event.index in forward_typed or has(*event.g_output),
-            (RuleApplied,): lambda event: event.index in rules or event.index in typed_anywhere or has(*event.g_input),
-            (InputChecked,): lambda event: event.index in rules,
-            (GeneratorAdded,): lambda event: event.index in rules or event.blob in names or has(event.gradient),
-            (Accumulated,): lambda event: (
+            Played: lambda event: event.index in forward or event.index in forward_typed,
+            Skipped: lambda event: event.index in visited or event.index in forward_typed,
+            Visited: lambda event: event.index in visited or event.index in forward_typed or has(*event.g_output),
+            RuleApplied: lambda event: event.index in rules or event.index in typed_anywhere or has(*event.g_input),
+            InputChecked: lambda event: event.index in rules,
+            GeneratorAdded: lambda event: event.index in rules or event.blob in names or has(event.gradient),
+            Accumulated: lambda event: (
                 event.index in rules
                 or event.index in rules_typed
                 or event.blob in names
@@ -274,10 +277,6 @@ class Near:
                 or has(*[one.gradient for one in event.contributions])
             ),
         }
-
-    def _has(self, *gradients: Gradient | None) -> bool:
-        """Whether one of some gradients is called so, or was."""
-        return not self._names.isdisjoint(chain.from_iterable(map(parts_of, gradients)))
 
 
 def _of_forward(statements: Iterable[Statement]) -> tuple[set[int], set[int]]:
@@ -298,6 +297,5 @@ def _called(runs: Runs, word: str) -> Iterator[Writing]:
 
 
 def _words(subject: Subject) -> Iterable[str]:
-    """The words of a subject."""
     blobs = subject.blobs
     return [*subject.words, *blobs, *map(bare, blobs)]

@@ -13,7 +13,6 @@ from ..journal import Indices
 from .conditions import ConditionError, Field, Node, Result, evaluate, mentioned, shown
 from .marked_list import MarkedList
 from .occurrences import Finder
-from .rows import RowsAt
 
 BARS = "▁▂▃▄▅▆▇█"
 LONGEST_LINE = 40
@@ -59,9 +58,10 @@ class Watch:
         """What it is at each of some positions."""
         if self._node is None:
             return [None for _ in positions]
+        every = np.array(positions, np.int64)
         if (blob := self._blob) is not None:
-            return self._numbers(blob, np.asarray(positions, np.int64))
-        column = evaluate(self._node, RowsAt(self._rows, np.asarray(positions)))
+            return self._numbers(blob, every)
+        column = evaluate(self._node, lambda thing, field: self._rows.as_of(thing.removeprefix(":"), field, every))
         return [column.at(number) for number in range(len(positions))]
 
     def _numbers(self, blob: str, positions: Indices) -> list[Result]:
@@ -102,7 +102,7 @@ class Watch:
     @property
     def sparkline(self) -> str:
         """The numbers of its history up to the session's position, as bars."""
-        by_now = self.history[: bisect_right([position for position, _ in self.history], self._owner.position())]
+        by_now = self.history[: bisect_right(self.history, self._owner.position(), key=itemgetter(0))]
         return sparkline([float(value) for _, value in by_now if isinstance(value, int | float)])
 
     @property

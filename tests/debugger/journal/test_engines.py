@@ -246,6 +246,7 @@ def instead(place, *others):
         (at(3, version=1), "y@1 is no blob version of the net"),
         (at(3, position=4), "gradient operator number 0 is next, not 4"),
         (at(3, gradient="q"), "none of its operators writes the gradient q"),
+        (at(3, queued=Waiting(7, 0, 1)), "Event 3 of Given, Seeded, .*no operator #7"),
         (at(6, index=7), "Event 5 of Given, Visited, .*no operator #7"),
         (instead(6, Failed("odd", "It is odd.", "", -1, [])), "Event 5 of Given, Failed, .*no operator #-1"),
         (instead(6, Failed("odd", "It is odd.", "", 7, [])), "Event 5 of Given, Failed, .*no operator #7"),

@@ -46,20 +46,6 @@ from .language import FIELDS, NAMES, PHRASES, ConditionError, Field, Node, menti
 from .parser import WORDS, parse, truth
 
 __all__ = [
-    "FIELDS",
-    "NAMES",
-    "NOTHING",
-    "PHRASES",
-    "WORDS",
-    "Column",
-    "ConditionError",
-    "Field",
-    "Node",
-    "Result",
-    "column_of",
-    "evaluate",
-    "mentioned",
-    "parse",
-    "shown",
-    "truth",
-]
+    "FIELDS", "NAMES", "NOTHING", "PHRASES", "WORDS", "Column", "ConditionError", "Field", "Node", "Result",
+    "column_of", "evaluate", "mentioned", "parse", "shown", "truth",
+]  # fmt: skip

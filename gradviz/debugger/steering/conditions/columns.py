@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from functools import reduce
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -57,12 +57,8 @@ class Column(NamedTuple):
 NOTHING = Column(np.zeros(1), np.zeros(1, bool))
 
 
-class Source(Protocol):
-    """What conditions ask about."""
-
-    def column(self, thing: str, attribute: str) -> Column:
-        """A field of a thing in each row, or where `attribute` is empty its name."""
-        ...
+Lookup = Callable[[str, str], Column]
+"""Gives a field of a thing in each row, or where the field is empty the thing's name."""
 
 
 def column_of(results: Iterable[Result]) -> Column:
@@ -78,19 +74,19 @@ def column_of(results: Iterable[Result]) -> Column:
     return Column(values, has_value, [list(key) if isinstance(key, tuple) else key for key in codes])
 
 
-def evaluate(node: Node, source: Source) -> Column:
+def evaluate(node: Node, lookup: Lookup) -> Column:
     """What a condition gives; it never raises."""
     if isinstance(node, Constant):
         return column_of([node.value])
     if isinstance(node, Field):
-        return source.column(node.thing, node.attribute)
+        return lookup(node.thing, node.attribute)
     assert isinstance(node, Operation)
     first = node.parts[0] if node.parts else None
     if isinstance(first, Field) and first.type == "blob" and node.sign in ("isnan", "isinf"):
         # These ask for the elements of a blob.
-        count = source.column(first.thing, node.sign.removeprefix("is"))
+        count = lookup(first.thing, node.sign.removeprefix("is"))
         return Column(count.values > 0, count.has_value)
-    return OPERATIONS[node.sign](*(evaluate(part, source) for part in node.parts))
+    return OPERATIONS[node.sign](*(evaluate(part, lookup) for part in node.parts))
 
 
 Function = Callable[..., Column]

@@ -91,7 +91,7 @@ def truth(text: str, node: Node) -> Node:
     return node
 
 
-def tokens(text: str, start: int = 0) -> list[Token]:
+def tokens(text: str, start: int) -> list[Token]:
     """The tokens of `text` from character `start` on, ``end`` last.
 
     Raises:

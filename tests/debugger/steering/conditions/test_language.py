@@ -21,11 +21,9 @@ def read(value):
     return WORDS.get(value, value)
 
 
-class Known:
-    """The things of the table: one row."""
-
-    def column(self, thing, attribute):
-        return column_of([read(TABLE["context"].get(thing, {}).get(attribute))])
+def known(thing, attribute):
+    """A field of the things of the table: one row."""
+    return column_of([read(TABLE["context"].get(thing, {}).get(attribute))])
 
 
 def label(case):
@@ -34,7 +32,7 @@ def label(case):
 
 @pytest.mark.parametrize("case", TABLE["conditions"], ids=label)
 def test_a_condition_means_what_the_table_says(case):
-    found = evaluate(parse(case["text"]), Known()).at(0)
+    found = evaluate(parse(case["text"]), known).at(0)
     assert found == read(case["result"])
     assert type(found) is type(read(case["result"]))
 
