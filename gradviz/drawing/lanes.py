@@ -13,8 +13,7 @@ height of that rectangle. What lies beside the width of the rectangle ``level`` 
 far that the frame of the second has room.
 
 `tracks` says which edges go around a lane, on which track, and where they meet nodes; `place` puts boxes, tracks and
-frames where they belong; `ways` says where the edges between run, straight between neighbours, and `labels` where the
-names of all stand; here all is written.
+frames where they belong; `ways` says where the edges run, and where their names stand; here all is written.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from html import escape
 
-from .labels import Labels
 from .picture import SVG
 from .place import Placement, Rectangle, Stack, place
 from .theme import MAX_NET_TITLE, Clock, Theme, fit, label
@@ -42,7 +40,7 @@ from .view import (
     node_look,
     node_text,
 )
-from .ways import Point, Spot, Way, Ways
+from .ways import Labels, Point, Spot, Way, Ways
 
 FOLD_MARK = 3.5
 """Half the size of the mark that tells whether an operator is open."""
@@ -111,7 +109,7 @@ class _Lanes:
         self.placed, self.state, self.theme, self.titles, self.clock = placed, state, theme, titles, clock
         edges, ways = list(drawn.all_edges()), Ways(placed, theme)
         self.ways = {edge.number: ways.way(edge) for edge in edges}
-        self.spots = Labels(edges, ways, self.ways, placed.stack.boxes.values(), theme).spots
+        self.spots = Labels(edges, ways, self.ways).spots
 
     def net(self, drawn: View) -> Iterator[str]:
         """Saved values of other rows, then what is open, which hides them where they pass it, then the rest.
