@@ -294,7 +294,7 @@ class _Words:
             id=self._ids[node.id],
             title=self._text(node.title, MAX_TITLE),
             detail=self._text(node.detail, len(node.detail)),
-            of=None, exists_from=0, ran=None, holds=frozenset(), lines_from=(),
+            of=None, exists_from=0, holds=frozenset(), lines_from=(),
             serves=self._say(node.serves) if node.serves else "",
         )  # fmt: skip
 

@@ -9,7 +9,7 @@ ports through which blobs go in and out. A group of operators is drawn as if it 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from math import ceil
 from typing import Literal
@@ -46,10 +46,9 @@ class Node(msgspec.Struct, frozen=True, gc=False):
         id: the line's id, the group's; for a port it begins with that of its net.
         is_forward: stands in the forward lane.
         title, detail: the two lines of text.
-        of: the forward operator it belongs to; its own index for a forward operator; None for a group.
         slot: height, counted from the top; nodes of one row share it.
         exists_from: since which position it is there.
-        ran: position after its run; None: never.
+        of: the forward operator it belongs to; its own index for a forward operator; None for a group.
         fold: for an operator with nested nets and for a group, whether they are shown below it.
         serves: for a port, the line that makes it exist.
         holds: for a group, the ids of all lines in it, of its own lane.
@@ -62,15 +61,18 @@ class Node(msgspec.Struct, frozen=True, gc=False):
     is_forward: bool
     title: str
     detail: str
-    of: int | None
     slot: int
     exists_from: int
-    ran: int | None
+    of: int | None = None
     fold: Fold | None = None
     serves: str = ""
     holds: frozenset[str] = frozenset()
     lines_from: tuple[int, ...] = ()
     is_on_gpu: bool = False
+
+    def is_among(self, ids: Set[str | None]) -> bool:
+        """Whether it, or something in it, is one of them."""
+        return self.id in ids or not self.holds.isdisjoint(ids)
 
 
 class Edge(msgspec.Struct, frozen=True, gc=False):
@@ -223,18 +225,6 @@ class State:
         """Whether `thing` does not exist yet."""
         return self.position is not None and thing.exists_from > self.position
 
-    def is_new(self, node: Node) -> bool:
-        """Whether the current event brought, changed or ran it, or something in it."""
-        return node.id in self.new or not self.new.isdisjoint(node.holds)
-
-    def is_current(self, node: Node) -> bool:
-        """Whether it is the forward operator visited, or holds it."""
-        return self.current is not None and (node.id == self.current or self.current in node.holds)
-
-    def is_obstacle(self, node: Node) -> bool:
-        """Whether it is at fault that nothing is run, or holds what is."""
-        return node.id in self.obstacles or not self.obstacles.isdisjoint(node.holds)
-
     def is_hot(self, edge: Edge) -> bool:
         """Whether `edge` brings what the current event worked on."""
         return edge.kind == "backward" and edge.target in self.new and not self.is_future(edge)
@@ -286,10 +276,10 @@ def node_look(node: Node, state: State, theme: Theme) -> Look:
         return Look(pen, pen, pen, theme.pen, False)
     if state.is_future(node):
         return Look(theme.future, theme.fill, theme.future_text, theme.pen, True)
-    is_new, is_current = state.is_new(node), state.is_current(node)
+    is_new, is_current = node.is_among(state.new), node.is_among({state.current})
     width = theme.strong_pen if is_new or is_current else theme.pen
     at_rest = theme.gpu_fill if node.is_on_gpu else theme.fill
-    if state.is_obstacle(node):
+    if node.is_among(state.obstacles):
         fill = theme.current_fill if is_current else theme.new_fill if is_new else at_rest
         return Look(theme.wrong, fill, theme.text, theme.strong_pen, dashed)
     if node.role == "accumulation":

@@ -231,7 +231,7 @@ def test_a_picture_says_in_which_group_the_position_is_and_what_of_it_is_made():
     assert "0 of 60 made" in source
     nesting = Nesting(document)
     state = state_at(document, position, nesting.plumbing)
-    assert sum(state.is_new(node) for node in view(nesting).nodes) == 1
+    assert sum(node.is_among(state.new) for node in view(nesting).nodes) == 1
 
 
 def test_the_layout_of_ten_thousand_operators_takes_ten_times_as_long_as_that_of_a_thousand():
