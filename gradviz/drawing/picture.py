@@ -12,7 +12,6 @@ import re
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from io import StringIO
@@ -54,30 +53,19 @@ def layout(source: str, *, seconds: float = SECONDS) -> str:
     Raises DrawingError: kinds "too_slow", "no_engine" (its packages cannot be loaded here), "bad_dot".
     """
     with _lock:
-        return _engine().draw(source, seconds)
-
-
-@dataclass(frozen=True)
-class _Engine:
-    """Graphviz, compiled. Each drawing runs in an instance of its own, so that none can spoil the next."""
-
-    engine: wasmtime.Engine
-    module: wasmtime.Module
-
-    def draw(self, source: str, seconds: float) -> str:
+        engine, module = _graphviz()  # or why it cannot be loaded
         import wasmtime
 
-        store = wasmtime.Store(self.engine)
+        store = wasmtime.Store(engine)
         store.set_wasi(wasmtime.WasiConfig())
         store.set_limits(memory_size=MEMORY)
         store.set_epoch_deadline(1)
-        alarm = threading.Timer(seconds, self.engine.increment_epoch)
+        alarm = threading.Timer(seconds, engine.increment_epoch)
         alarm.start()
         try:
-            linker = wasmtime.Linker(self.engine)
+            linker = wasmtime.Linker(engine)
             linker.define_wasi()
-            exports: Mapping[str, Any] = linker.instantiate(store, self.module).exports(store)
-            return _Instance(store, exports).draw(source)
+            return _Run(store, linker.instantiate(store, module).exports(store)).draw(source)
         except (wasmtime.Trap, wasmtime.WasmtimeError) as trap:
             if isinstance(trap, wasmtime.Trap) and trap.trap_code == wasmtime.TrapCode.INTERRUPT:
                 raise DrawingError(
@@ -92,7 +80,7 @@ class _Engine:
 
 
 @cache
-def _engine() -> _Engine:
+def _graphviz() -> tuple[wasmtime.Engine, wasmtime.Module]:
     """Graphviz, compiled once for the process."""
     try:
         import wasmtime
@@ -110,15 +98,15 @@ def _engine() -> _Engine:
     with suppress(wasmtime.WasmtimeError):
         config.cache = True
     engine = wasmtime.Engine(config)
-    return _Engine(engine, wasmtime.Module(engine, code))
+    return engine, wasmtime.Module(engine, code)
 
 
 # It goes while wasmtime can still clean up after it.
-atexit.register(_engine.cache_clear)
+atexit.register(_graphviz.cache_clear)
 
 
-class _Instance:
-    """One run of Graphviz: its memory and the functions that its module exports."""
+class _Run:
+    """One run of Graphviz, in an instance of its own, so that none can spoil the next."""
 
     def __init__(self, store: wasmtime.Store, exports: Mapping[str, Any]) -> None:
         self._store = store
