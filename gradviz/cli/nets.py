@@ -26,8 +26,7 @@ from ..program.errors import count_of, listed
 from ..program.events import Completed, Deduplicated, Failed, Ran
 from ..program.operator import parts_of
 from ..runtime.devices import CPU, device_of, moved
-from .feeds import fed
-from .files import read_net
+from .inputs import fed, read_net
 from .output import give, say, target, write_arrays, written
 
 ELEMENTS = 60

@@ -13,7 +13,7 @@ from ..debugger.document import ENDING
 from ..program.events import Failed
 from ..program.files import FileError, write_whole
 from ..runtime.watched import INTERRUPTED
-from .files import is_recording, read_net, read_recording
+from .inputs import is_recording, read_net, read_recording
 from .nets import recorded
 from .output import give, say, target, written
 
