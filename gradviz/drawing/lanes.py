@@ -23,8 +23,8 @@ from html import escape
 
 from .picture import SVG
 from .place import Placement, Rectangle, Stack, place
-from .theme import MAX_NET_TITLE, Clock, Theme, fit, label
-from .tracks import Box, line_height
+from .theme import MAX_NET_TITLE, Clock, Theme, fit
+from .tracks import Box
 from .view import (
     Cluster,
     Edge,
@@ -33,12 +33,6 @@ from .view import (
     Section,
     State,
     View,
-    edge_class,
-    edge_look,
-    has_bar,
-    node_class,
-    node_look,
-    node_text,
 )
 from .ways import Labels, Point, Spot, Way, Ways
 
@@ -182,10 +176,10 @@ def _headings(stack: Stack, theme: Theme) -> Iterator[str]:
 
 
 def _node(node: Node, box: Box, state: State, theme: Theme, name: str | None) -> Iterator[str]:
-    look = node_look(node, state, theme)
+    look = node.look(state, theme)
     pen = f'fill="{look.fill}" stroke="{look.pen}"{_pen(look, theme)}'
-    yield f'<g id="node-{node.id}" class="node {node_class(node)}">{_title(name)}'
-    title, detail = (escape(line) for line in node_text(node, state))
+    yield f'<g id="node-{node.id}" class="node {node.classes}">{_title(name)}'
+    title, detail = (escape(line) for line in node.text(state))
     if node.role == "accumulation":
         yield f'<ellipse cx="{box.x:.1f}" cy="{box.y:.1f}" rx="{theme.sum_radius:g}" ry="{theme.sum_radius:g}" {pen}/>'
         baseline, size = box.y + theme.sum_size * 0.35, theme.sum_size
@@ -193,7 +187,7 @@ def _node(node: Node, box: Box, state: State, theme: Theme, name: str | None) ->
         left, width, height = box.x - box.width / 2, box.width, box.height
         area = f'x="{left:.1f}" y="{box.top:.1f}" width="{width:.1f}" height="{height:g}"'
         yield f'<rect {area} rx="{theme.corner:g}" {pen}/>'
-        if has_bar(node):
+        if node.has_bar:
             bar = _ends((left + 4, box.top + 4), (left + 4, box.bottom - 4))
             yield f'<line class="bar" {bar} stroke="{look.pen}" stroke-width="2.5"/>'
         if node.fold:
@@ -207,9 +201,9 @@ def _node(node: Node, box: Box, state: State, theme: Theme, name: str | None) ->
 
 
 def _port(node: Node, box: Box, state: State, theme: Theme, name: str | None) -> Iterator[str]:
-    pen = node_look(node, state, theme).pen
+    pen = node.look(state, theme).pen
     area = Rectangle(box.x - box.width / 2, box.top, box.width, box.height)
-    yield f'<g id="node-{node.id}" class="{node_class(node)}">{_title(name)}'
+    yield f'<g id="node-{node.id}" class="{node.classes}">{_title(name)}'
     yield f'<rect {_area(area)} rx="{box.height / 2:g}" fill="{pen}"/></g>'
 
 
@@ -221,16 +215,16 @@ def _mark(x: float, y: float, is_open: bool) -> str:
 
 
 def _edge(edge: Edge, way: Way, spot: Spot | None, state: State, theme: Theme, name: str | None) -> Iterator[str]:
-    look = edge_look(edge, state, theme)
+    look = edge.look(state, theme)
     dots = ' stroke-dasharray="1,5"' if edge.kind == "saved" else ""
-    yield f'<g id="{edge.id}" class="edge {edge_class(edge)}">{_title(name)}'
+    yield f'<g id="{edge.id}" class="edge {edge.classes}">{_title(name)}'
     yield f'<path fill="none" stroke="{look.pen}"{_pen(look, theme, dots)} d="{way.path}"/>'
     yield f'<polygon fill="{look.pen}" stroke="{look.pen}" points="{way.arrow()}"/>'
     if spot is not None:
         anchor = "" if spot.anchor == "start" else f' text-anchor="{spot.anchor}"'
-        for row, line in enumerate(label(edge.names)):
+        for row, line in enumerate(edge.label):
             yield (
-                f'<text x="{spot.x:.1f}" y="{spot.y + row * line_height(theme):.1f}"{anchor} '
+                f'<text x="{spot.x:.1f}" y="{spot.y + row * theme.line_height:.1f}"{anchor} '
                 f'fill="{look.ink}">{escape(line)}</text>'
             )
     yield "</g>"

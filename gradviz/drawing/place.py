@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from math import ceil
 
-from .theme import Theme, label, label_width
+from .theme import Theme, label_width
 from .tracks import (
     LABEL_DISTANCE,
     Box,
@@ -22,13 +22,12 @@ from .tracks import (
     Trunk,
     detour_taps,
     detours,
-    line_height,
     meetings,
     passing,
     side_taps,
     trunks,
 )
-from .view import Cluster, Node, Section, View, node_size
+from .view import Cluster, Node, Section, View
 
 MARGIN = 12.0
 TRACK_STEP = 14.0
@@ -98,7 +97,7 @@ def side(laid: Sequence[Trunk], beside: Sequence[float], theme: Theme) -> Side:
 def _label_room(laid: Sequence[Trunk], depth: int, beside: float, theme: Theme) -> float:
     """Between a lane and its first track or frame."""
     edges = (edge for trunk in laid if trunk.depth == depth for edge in trunk.edges)
-    labels = max((label_width(label(edge.names), theme.label_size) + 18.0 for edge in edges), default=0.0)
+    labels = max((label_width(edge.label, theme.label_size) + 18.0 for edge in edges), default=0.0)
     return float(ceil(max(labels, beside, FRAME_STEP if depth else 0.0)))
 
 
@@ -130,7 +129,7 @@ class Stack:
     def _row(self, row: Sequence[Node], cluster: Cluster | None) -> None:
         beside = detours(row, self.meetings, self.theme)
         self.detours.append(beside)
-        sizes = [node_size(node, self.theme) for node in row]
+        sizes = [node.size(self.theme) for node in row]
         height = max(size[1] for size in sizes)
         over = max(beside.over, self._over_names(row))
         self.y += over
@@ -157,7 +156,7 @@ class Stack:
             (node, meeting) for node in row if not node.is_forward for meeting in self.meetings.get(node.id, ())
         ]
         lines = (meeting.lines - (node.role != "accumulation") for node, meeting in backward)
-        return max([0, *lines]) * line_height(self.theme)
+        return max([0, *lines]) * self.theme.line_height
 
     def _nets(self, cluster: Cluster) -> None:
         """The nets of a cluster below its row, each from the border under its title to its last border."""
@@ -176,7 +175,7 @@ class Stack:
 
     def _port_half(self, row: Sequence[Node]) -> float:
         """Half the height of a row of ports, which stands on the border; 0 for another row."""
-        return node_size(row[0], self.theme)[1] / 2 if row[0].role == "port" else 0.0
+        return row[0].size(self.theme)[1] / 2 if row[0].role == "port" else 0.0
 
 
 def _gaps(drawn: View, theme: Theme) -> dict[int, float]:
@@ -191,14 +190,14 @@ def _gaps(drawn: View, theme: Theme) -> dict[int, float]:
     for edge in drawn.edges:
         if not edge.skips and edge.kind != "saved":
             upper = min(slots[edge.source], slots[edge.target])
-            count = len(label(edge.names)) + (2 if places.get(edge.source) != places.get(edge.target) else 0)
+            count = len(edge.label) + (2 if places.get(edge.source) != places.get(edge.target) else 0)
             lines[upper] = max(lines.get(upper, 1), count)
     return {slot: gap(count, theme) for slot, count in lines.items()}
 
 
 def gap(lines: int, theme: Theme) -> float:
     """Between two rows, for labels of so many lines."""
-    return theme.row_gap + lines * line_height(theme) + 3
+    return theme.row_gap + lines * theme.line_height + 3
 
 
 @dataclass(frozen=True)
@@ -283,7 +282,7 @@ def halves(views: Iterable[View], theme: Theme) -> tuple[float, float]:
     """Half the width of the widest node of the forward lane and of that of the backward lane, or of their headings."""
     widest = dict.fromkeys((True, False), HEADING_LETTERS * theme.title_size)
     for node in (node for drawn in views for node in drawn.all_nodes()):
-        widest[node.is_forward] = max(widest[node.is_forward], node_size(node, theme)[0])
+        widest[node.is_forward] = max(widest[node.is_forward], node.size(theme)[0])
     return widest[True] / 2, widest[False] / 2
 
 
@@ -317,4 +316,4 @@ def place(drawn: View, theme: Theme, widest: tuple[float, float] | None = None) 
 def _beside(nets: Sequence[View], depth: int, theme: Theme) -> float:
     """The width of the labels beside the straight edges of the nets of a depth."""
     edges = (edge for net in nets if net.depth == depth for edge in net.edges if not edge.skips)
-    return max((label_width(label(edge.names), theme.label_size) for edge in edges), default=0.0)
+    return max((label_width(edge.label, theme.label_size) for edge in edges), default=0.0)

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .flows import EdgeKind
-from .theme import Theme, label
+from .theme import Theme
 from .view import Edge, Node, View
 
 MOST_TRACKS = 40
@@ -217,7 +217,7 @@ def meetings(laid: Sequence[Trunk], nodes: Mapping[str, Node]) -> Meetings:
     """The meetings of trunks with nodes."""
     by_node: dict[str, list[Meeting]] = {}
     for trunk in sorted(laid, key=lambda trunk: trunk.track):
-        lines = {trunk.label_end(edge): len(label(edge.names)) for edge in trunk.edges}
+        lines = {trunk.label_end(edge): len(edge.label) for edge in trunk.edges}
         leaves_down = nodes[trunk.ends[0]].slot == trunk.top
         for number, end in enumerate(trunk.ends):
             meeting = Meeting(nodes[end], trunk, leaves_down == (number == 0), lines.get(end, 0))
@@ -266,9 +266,9 @@ def side_taps(by_node: Meetings, boxes: Mapping[str, Box], theme: Theme) -> dict
             # Below a sum stands the name of what enters it from there: two lines more would lie over that.
             is_crowded = meeting.node.role == "accumulation" and meeting.lines > 1
             # A norm below a name moves it up by half a line, which stays off the line above it.
-            below = y + UNDER_LINE + (line_height(theme) / 2 if side > 0 else 0.0)
+            below = y + UNDER_LINE + (theme.line_height / 2 if side > 0 else 0.0)
             under = (beside, below) if number == len(ordered) - 1 and not is_crowded else None
-            over = (beside, y - OVER_LINE - max(meeting.lines - 1, 0) * line_height(theme))
+            over = (beside, y - OVER_LINE - max(meeting.lines - 1, 0) * theme.line_height)
             text = over if number == 0 else under
             taps[end, id(meeting.trunk)] = Tap(box.side(side, y), y, y, text)
     return taps
@@ -292,15 +292,10 @@ def detour_taps(
         x = box.x + side * (middle + offset * min(TAP_STEP, width / count[meeting.node.id]))
         y = box.end if meeting.down else box.top
         level = y + distance if meeting.down else y - distance
-        first_line = level - OVER_LINE - (meeting.lines - 1) * line_height(theme)
+        first_line = level - OVER_LINE - (meeting.lines - 1) * theme.line_height
         text_x = box.side(side, box.y) + side * LABEL_DISTANCE if meeting.below else label_x
         taps[meeting.node.id, id(meeting.trunk)] = Tap(x, y, level, (text_x, first_line))
     return taps
-
-
-def line_height(theme: Theme) -> float:
-    """Between two lines of a label."""
-    return theme.label_size + 1
 
 
 def passing(slot: Sequence[Node]) -> Sequence[Node]:
@@ -309,4 +304,4 @@ def passing(slot: Sequence[Node]) -> Sequence[Node]:
 
 
 def _height(meeting: Meeting, theme: Theme) -> float:
-    return meeting.lines * line_height(theme) + OVER_LINE if meeting.lines else TAP_STEP
+    return meeting.lines * theme.line_height + OVER_LINE if meeting.lines else TAP_STEP

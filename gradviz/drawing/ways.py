@@ -16,8 +16,8 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from .place import Placement, gap
-from .theme import Theme, label, label_width, norms
-from .tracks import LABEL_DISTANCE, OVER_LINE, Box, Tap, Trunk, line_height
+from .theme import Theme, label_width, norms
+from .tracks import LABEL_DISTANCE, OVER_LINE, Box, Tap, Trunk
 from .view import Edge
 
 CORNER = 8.0
@@ -89,7 +89,7 @@ class Ways:
     def spots(self, edge: Edge, way: Way) -> Iterator[Spot]:
         """Where the name of an edge can stand, the best spot first; none: it has no room. Saved values have no name."""
         trunk = self._trunk_of.get(edge.number)
-        rest = (len(label(edge.names)) - 1) * line_height(self.theme)
+        rest = (len(edge.label) - 1) * self.theme.line_height
         if trunk is None:
             yield from self._beside(edge, way, rest) if edge.rise else self._over(edge, rest)
         elif (label_at := self.placed.taps[trunk.label_end(edge), id(trunk)].label) is not None:
@@ -110,8 +110,8 @@ class Ways:
         first, last = sorted((way.start[1], way.tip[1]))
         top, bottom = max(first, upper.nets_end or first) + upper.under, last - lower.over
         # Of a longer line below the upper row: nodes of the other lane stand beside the rest.
-        room = bottom - top if abs(edge.rise) == 1 else gap(len(label(edge.names)), self.theme)
-        most = max(0.0, room / 2 - rest / 2 - line_height(self.theme))
+        room = bottom - top if abs(edge.rise) == 1 else gap(len(edge.label), self.theme)
+        most = max(0.0, room / 2 - rest / 2 - self.theme.line_height)
         for slide in (0.0, -most / 2, most / 2, -most, most):
             y = top + room / 2 + slide
             x = way.start[0] + (y - way.start[1]) / dy * dx
@@ -125,7 +125,7 @@ class Ways:
         left, right = sorted((source, target), key=lambda box: box.x)
         between = left.x + left.width / 2, right.x - right.width / 2
         is_next = target.place <= source.place + 1
-        low = source.top - OVER_LINE - rest - line_height(self.theme) / 2
+        low = source.top - OVER_LINE - rest - self.theme.line_height / 2
         for y in (low, low + MARK[1] - MARK[3]):
             yield Spot(between[1] - LABEL_DISTANCE if is_next else between[0], y, "end")
             yield Spot(sum(between) / 2 - LABEL_OFFSET, y)
@@ -290,7 +290,7 @@ class Labels:
 
     def _room(self, edge: Edge) -> Room:
         theme = self._ways.theme
-        lines, size, step = label(edge.names), theme.label_size, line_height(theme)
+        lines, size, step = edge.label, theme.label_size, theme.line_height
         width, over, under = label_width(lines, size), 0.7 * size, (len(lines) - 1) * step + 1
         if edge.kind != "backward":
             return Room(width, over, under)
