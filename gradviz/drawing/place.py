@@ -18,13 +18,12 @@ from .tracks import (
     Box,
     Detours,
     Meetings,
-    Tap,
     Trunk,
-    detour_taps,
     detours,
     meetings,
     passing,
-    side_taps,
+    tap_detours,
+    tap_sides,
     trunks,
 )
 from .view import Cluster, Node, Section, View
@@ -69,10 +68,6 @@ class Side:
     def reach(self) -> float:
         """How much room there has to be."""
         return self.borders[0] + MARGIN * (self.borders[0] > self.starts[0]) + MARGIN
-
-    def track(self, trunk: Trunk) -> float:
-        """Where a trunk runs."""
-        return self.starts[trunk.depth] + trunk.track * TRACK_STEP
 
     def shells(self, depth: int) -> Iterator[tuple[float, float]]:
         """From where to where nothing is but lines across, if no net of a depth is shown."""
@@ -219,13 +214,11 @@ class Placement:
     """Where everything is.
 
     Attributes:
-        taps: where trunks meet nodes, by line id and `id(trunk)`.
         left, right: from where to where nodes reach; beyond are the two sides.
     """
 
     stack: Stack
     trunks: list[Trunk]
-    taps: dict[tuple[str, int], Tap]
     left_side: Side
     left: float
     right_side: Side
@@ -265,9 +258,8 @@ class Placement:
 
     def track_x(self, trunk: Trunk) -> float:
         """Where a trunk runs: left of the forward lane, or right of the backward lane."""
-        if trunk.side < 0:
-            return self.left - self.left_side.track(trunk)
-        return self.right + self.right_side.track(trunk)
+        lane_end, beside = (self.left, self.left_side) if trunk.side < 0 else (self.right, self.right_side)
+        return lane_end + trunk.side * (beside.starts[trunk.depth] + trunk.track * TRACK_STEP)
 
     def _across(self, depth: int, top: float, bottom: float) -> Rectangle:
         left, right = self.left - self.left_side.borders[depth], self.right + self.right_side.borders[depth]
@@ -308,9 +300,9 @@ def place(drawn: View, theme: Theme, widest: tuple[float, float] | None = None) 
 
     inner = {node.id for net in nets for row in net.rows() for node in passing(row)}
     at_sides = {end: there for end, there in by_node.items() if end not in inner}
-    beyond = most + LABEL_DISTANCE
-    taps = {**side_taps(at_sides, stack.boxes, theme), **detour_taps(stack.detours, stack.boxes, beyond, theme)}
-    return Placement(stack, [*left, *right], taps, left_side, forward_x - forward_half, right_side, most, width)
+    tap_sides(at_sides, stack.boxes, theme)
+    tap_detours(stack.detours, stack.boxes, most + LABEL_DISTANCE, theme)
+    return Placement(stack, [*left, *right], left_side, forward_x - forward_half, right_side, most, width)
 
 
 def _beside(nets: Sequence[View], depth: int, theme: Theme) -> float:

@@ -44,6 +44,7 @@ class Trunk:
         track: 0 is the nearest to the lane.
         ends: the common end first, then the others in the order of the edges.
         port: where some of its edges begin, and where there is no room for labels.
+        taps: where it meets nodes, by their ids.
     """
 
     depth: int
@@ -53,6 +54,7 @@ class Trunk:
     ends: list[str] = field(default_factory=list)
     track: int = 0
     port: str | None = None
+    taps: dict[str, Tap] = field(default_factory=dict)
 
     @property
     def side(self) -> int:
@@ -247,13 +249,12 @@ def detours(slot: Sequence[Node], by_node: Meetings, theme: Theme) -> Detours:
     return Detours(distances, room[False], max(room[True], *below.values()))
 
 
-def side_taps(by_node: Meetings, boxes: Mapping[str, Box], theme: Theme) -> dict[tuple[str, int], Tap]:
-    """Taps at the outer sides, ordered so that those of one node cross no trunk of another tap.
+def tap_sides(by_node: Meetings, boxes: Mapping[str, Box], theme: Theme) -> None:
+    """Give trunks their taps at the outer sides, ordered so that those of one node cross no trunk of another tap.
 
     Trunks that go on upwards meet the upper part, the inner ones highest; those that go on downwards the lower part,
     the inner ones lowest. The first one has its label over it, the last one under it.
     """
-    taps: dict[tuple[str, int], Tap] = {}
     for end, all_of_node in by_node.items():
         ordered = [meeting for meeting in all_of_node if not meeting.down]
         ordered += [meeting for meeting in reversed(all_of_node) if meeting.down and not meeting.below]
@@ -270,15 +271,14 @@ def side_taps(by_node: Meetings, boxes: Mapping[str, Box], theme: Theme) -> dict
             under = (beside, below) if number == len(ordered) - 1 and not is_crowded else None
             over = (beside, y - OVER_LINE - max(meeting.lines - 1, 0) * theme.line_height)
             text = over if number == 0 else under
-            taps[end, id(meeting.trunk)] = Tap(box.side(side, y), y, y, text)
-    return taps
+            meeting.trunk.taps[end] = Tap(box.side(side, y), y, y, text)
 
 
-def detour_taps(
-    all_detours: Sequence[Detours], boxes: Mapping[str, Box], label_x: float, theme: Theme
-) -> dict[tuple[str, int], Tap]:
-    """Taps at tops and bottoms. Labels of those that pass nodes stand beyond all, where no other edge cuts them."""
-    taps: dict[tuple[str, int], Tap] = {}
+def tap_detours(all_detours: Sequence[Detours], boxes: Mapping[str, Box], label_x: float, theme: Theme) -> None:
+    """Give trunks their taps at tops and bottoms.
+
+    Labels of those that pass nodes stand beyond all, where no other edge cuts them.
+    """
     count = Counter(meeting.node.id for beside in all_detours for meeting, _ in beside.distances)
     left = count.copy()
     for meeting, distance in (detour for beside in all_detours for detour in beside.distances):
@@ -294,8 +294,7 @@ def detour_taps(
         level = y + distance if meeting.down else y - distance
         first_line = level - OVER_LINE - (meeting.lines - 1) * theme.line_height
         text_x = box.side(side, box.y) + side * LABEL_DISTANCE if meeting.below else label_x
-        taps[meeting.node.id, id(meeting.trunk)] = Tap(x, y, level, (text_x, first_line))
-    return taps
+        meeting.trunk.taps[meeting.node.id] = Tap(x, y, level, (text_x, first_line))
 
 
 def passing(slot: Sequence[Node]) -> Sequence[Node]:

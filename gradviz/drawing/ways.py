@@ -92,7 +92,7 @@ class Ways:
         rest = (len(edge.label) - 1) * self.theme.line_height
         if trunk is None:
             yield from self._beside(edge, way, rest) if edge.rise else self._over(edge, rest)
-        elif (label_at := self.placed.taps[trunk.label_end(edge), id(trunk)].label) is not None:
+        elif (label_at := trunk.taps[trunk.label_end(edge)].label) is not None:
             yield Spot(*label_at, "end" if trunk.side < 0 else "start")
 
     def _ends(self, edge: Edge) -> tuple[Box, Box]:
@@ -143,8 +143,8 @@ class Ways:
         return Way(path, start, tip, (x, tip[1]))
 
     def _around(self, edge: Edge, trunk: Trunk) -> Way:
-        side, x, taps = trunk.side, self.placed.track_x(trunk), self.placed.taps
-        leaving, arriving = taps[edge.source, id(trunk)], taps[edge.target, id(trunk)]
+        side, x = trunk.side, self.placed.track_x(trunk)
+        leaving, arriving = trunk.taps[edge.source], trunk.taps[edge.target]
         start, end = leaving.level, arriving.level
         down = 1 if end > start else -1
         bend = min(CORNER, abs(end - start) / 2)
