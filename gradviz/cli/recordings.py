@@ -47,9 +47,10 @@ def graph(args: Namespace) -> int:
     if path.suffix == ".svg":
         from ..drawing import svg
 
-        write_whole(path, svg(session.view(), session.position).encode())
+        drawn = svg(session.view(), session.position)
     else:
-        write_whole(path, session.graph().source.encode())
+        drawn = session.graph().source
+    write_whole(path, drawn.encode())
     say(written(path))
     return 0
 
