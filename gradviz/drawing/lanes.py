@@ -24,7 +24,6 @@ from html import escape
 from .picture import SVG
 from .place import Placement, Rectangle, Stack, place
 from .theme import MAX_NET_TITLE, Clock, Theme, fit
-from .tracks import Box
 from .view import (
     Cluster,
     Edge,
@@ -34,7 +33,7 @@ from .view import (
     State,
     View,
 )
-from .ways import Labels, Point, Spot, Way, Ways
+from .ways import Labels, Point, Ways
 
 FOLD_MARK = 3.5
 """Half the size of the mark that tells whether an operator is open."""
@@ -123,17 +122,14 @@ class _Lanes:
         yield from self._edges(edge for edge in edges if edge.number not in behind)
         yield f'<g font-family="{escape(theme.sans)}" text-anchor="middle" stroke-width="{theme.pen:g}">'
         for node in drawn.nodes:
-            box, name = self.placed.stack.boxes[node.id], self.titles.get(f"node-{node.id}")
-            write = _port if node.role == "port" else _node
-            yield from write(node, box, self.state, theme, name)
+            yield from self._port(node) if node.role == "port" else self._node(node)
         yield "</g>"
 
     def _edges(self, edges: Iterator[Edge]) -> Iterator[str]:
         theme = self.theme
         yield f'<g font-family="{escape(theme.mono)}" font-size="{theme.label_size:g}" stroke-width="{theme.pen:g}">'
         for edge in edges:
-            way, spot = self.ways[edge.number], self.spots.get(edge.number)
-            yield from _edge(edge, way, spot, self.state, theme, self.titles.get(edge.id))
+            yield from self._edge(edge)
         yield "</g>"
 
     def cluster(self, cluster: Cluster) -> Iterator[str]:
@@ -165,6 +161,59 @@ class _Lanes:
         yield from self.net(section.view)
         yield "</g>"
 
+    def _node(self, node: Node) -> Iterator[str]:
+        theme, box, look = self.theme, self.placed.stack.boxes[node.id], node.look(self.state, self.theme)
+        pen = f'fill="{look.fill}" stroke="{look.pen}"{_pen(look, theme)}'
+        yield self._group(f"node-{node.id}", f"node {node.classes}")
+        title, detail = (escape(line) for line in node.text(self.state))
+        if node.role == "accumulation":
+            radius = f"{theme.sum_radius:g}"
+            yield f'<ellipse cx="{box.x:.1f}" cy="{box.y:.1f}" rx="{radius}" ry="{radius}" {pen}/>'
+            baseline, size = box.y + theme.sum_size * 0.35, theme.sum_size
+        else:
+            left, width, height = box.x - box.width / 2, box.width, box.height
+            area = f'x="{left:.1f}" y="{box.top:.1f}" width="{width:.1f}" height="{height:g}"'
+            yield f'<rect {area} rx="{theme.corner:g}" {pen}/>'
+            if node.has_bar:
+                bar = _ends((left + 4, box.top + 4), (left + 4, box.bottom - 4))
+                yield f'<line class="bar" {bar} stroke="{look.pen}" stroke-width="2.5"/>'
+            if node.fold:
+                corners = _mark(left + 15, box.y, node.fold == "open")
+                yield f'<polygon class="mark" points="{corners}" fill="{look.pen}"/>'
+            baseline, size = box.y - 2 if detail else box.y + 4, theme.title_size
+        yield _text("title", (box.x, baseline), size, look.ink, title)
+        if detail:
+            ink = theme.muted if look.ink == theme.text else look.ink
+            yield _text("detail", (box.x, box.y + 12), theme.detail_size, ink, detail)
+        yield "</g>"
+
+    def _port(self, node: Node) -> Iterator[str]:
+        box, pen = self.placed.stack.boxes[node.id], node.look(self.state, self.theme).pen
+        area = Rectangle(box.x - box.width / 2, box.top, box.width, box.height)
+        yield self._group(f"node-{node.id}", node.classes)
+        yield f'<rect {_area(area)} rx="{box.height / 2:g}" fill="{pen}"/></g>'
+
+    def _edge(self, edge: Edge) -> Iterator[str]:
+        theme, way, spot = self.theme, self.ways[edge.number], self.spots.get(edge.number)
+        look = edge.look(self.state, theme)
+        dots = ' stroke-dasharray="1,5"' if edge.kind == "saved" else ""
+        yield self._group(edge.id, f"edge {edge.classes}")
+        yield f'<path fill="none" stroke="{look.pen}"{_pen(look, theme, dots)} d="{way.path}"/>'
+        yield f'<polygon fill="{look.pen}" stroke="{look.pen}" points="{way.arrow()}"/>'
+        if spot is not None:
+            anchor = "" if spot.anchor == "start" else f' text-anchor="{spot.anchor}"'
+            for row, line in enumerate(edge.label):
+                yield (
+                    f'<text x="{spot.x:.1f}" y="{spot.y + row * theme.line_height:.1f}"{anchor} '
+                    f'fill="{look.ink}">{escape(line)}</text>'
+                )
+        yield "</g>"
+
+    def _group(self, id: str, classes: str) -> str:
+        """The beginning of the group of a node or an edge, with its tool tip."""
+        title = f"<title>{escape(name)}</title>" if (name := self.titles.get(id)) else ""
+        return f'<g id="{id}" class="{classes}">{title}'
+
 
 def _headings(stack: Stack, theme: Theme) -> Iterator[str]:
     for word, x in (("forward ↓", stack.forward_x), ("↑ backward", stack.backward_x)):
@@ -175,59 +224,11 @@ def _headings(stack: Stack, theme: Theme) -> Iterator[str]:
         )
 
 
-def _node(node: Node, box: Box, state: State, theme: Theme, name: str | None) -> Iterator[str]:
-    look = node.look(state, theme)
-    pen = f'fill="{look.fill}" stroke="{look.pen}"{_pen(look, theme)}'
-    yield f'<g id="node-{node.id}" class="node {node.classes}">{_title(name)}'
-    title, detail = (escape(line) for line in node.text(state))
-    if node.role == "accumulation":
-        yield f'<ellipse cx="{box.x:.1f}" cy="{box.y:.1f}" rx="{theme.sum_radius:g}" ry="{theme.sum_radius:g}" {pen}/>'
-        baseline, size = box.y + theme.sum_size * 0.35, theme.sum_size
-    else:
-        left, width, height = box.x - box.width / 2, box.width, box.height
-        area = f'x="{left:.1f}" y="{box.top:.1f}" width="{width:.1f}" height="{height:g}"'
-        yield f'<rect {area} rx="{theme.corner:g}" {pen}/>'
-        if node.has_bar:
-            bar = _ends((left + 4, box.top + 4), (left + 4, box.bottom - 4))
-            yield f'<line class="bar" {bar} stroke="{look.pen}" stroke-width="2.5"/>'
-        if node.fold:
-            yield f'<polygon class="mark" points="{_mark(left + 15, box.y, node.fold == "open")}" fill="{look.pen}"/>'
-        baseline, size = box.y - 2 if detail else box.y + 4, theme.title_size
-    yield _text("title", (box.x, baseline), size, look.ink, title)
-    if detail:
-        ink = theme.muted if look.ink == theme.text else look.ink
-        yield _text("detail", (box.x, box.y + 12), theme.detail_size, ink, detail)
-    yield "</g>"
-
-
-def _port(node: Node, box: Box, state: State, theme: Theme, name: str | None) -> Iterator[str]:
-    pen = node.look(state, theme).pen
-    area = Rectangle(box.x - box.width / 2, box.top, box.width, box.height)
-    yield f'<g id="node-{node.id}" class="{node.classes}">{_title(name)}'
-    yield f'<rect {_area(area)} rx="{box.height / 2:g}" fill="{pen}"/></g>'
-
-
 def _mark(x: float, y: float, is_open: bool) -> str:
     """A triangle that points down where something is open, else to the right."""
     corners = [(-FOLD_MARK, -FOLD_MARK / 2), (FOLD_MARK, -FOLD_MARK / 2), (0.0, FOLD_MARK)]
     turned = corners if is_open else [(dy, dx) for dx, dy in corners]
     return " ".join(f"{x + dx:.1f},{y + dy:.1f}" for dx, dy in turned)
-
-
-def _edge(edge: Edge, way: Way, spot: Spot | None, state: State, theme: Theme, name: str | None) -> Iterator[str]:
-    look = edge.look(state, theme)
-    dots = ' stroke-dasharray="1,5"' if edge.kind == "saved" else ""
-    yield f'<g id="{edge.id}" class="edge {edge.classes}">{_title(name)}'
-    yield f'<path fill="none" stroke="{look.pen}"{_pen(look, theme, dots)} d="{way.path}"/>'
-    yield f'<polygon fill="{look.pen}" stroke="{look.pen}" points="{way.arrow()}"/>'
-    if spot is not None:
-        anchor = "" if spot.anchor == "start" else f' text-anchor="{spot.anchor}"'
-        for row, line in enumerate(edge.label):
-            yield (
-                f'<text x="{spot.x:.1f}" y="{spot.y + row * theme.line_height:.1f}"{anchor} '
-                f'fill="{look.ink}">{escape(line)}</text>'
-            )
-    yield "</g>"
 
 
 def _pen(look: Look, theme: Theme, dots: str = "") -> str:
@@ -246,10 +247,6 @@ def _text(kind: str, at: Point, size: float, ink: str, words: str, family: str =
 
 def _ends(start: Point, end: Point) -> str:
     return f'x1="{start[0]:.1f}" x2="{end[0]:.1f}" y1="{start[1]:.1f}" y2="{end[1]:.1f}"'
-
-
-def _title(name: str | None) -> str:
-    return f"<title>{escape(name)}</title>" if name else ""
 
 
 def _area(area: Rectangle) -> str:
