@@ -144,10 +144,6 @@ class Box:
         """Where what is below it begins."""
         return self.bottom if self.foot is None else self.foot
 
-    def room(self, side: int) -> float:
-        """What detours take over it (-1) or under it (1)."""
-        return self.over if side < 0 else self.under
-
     def port(self, side: int, other: Box) -> tuple[float, float]:
         """Where an edge from or to `other` touches, at the top (-1) or at the bottom (1)."""
         if self.round:

@@ -158,18 +158,11 @@ def rows(trace: Trace, lines: Sequence[Line], position: int) -> Iterator[Row]:
 
 
 def _text(line: Line, position: int) -> str:
-    inputs, outputs = _names(line, position)
+    """A line as it reads at `position`; one that does not exist yet as it will at first."""
+    now = next((one for one in reversed(line.history) if one.at <= position), line.history[0])
+    inputs, outputs = joined(now.inputs), joined(now.outputs)
     if line.kind == "passed":
-        number, gradients = "", joined(f"∂{blob}" for blob in outputs)
-        return f"{number:<4} {gradients} := {joined(inputs)}  passed through {line.type} #{line.of}"
+        gradients = joined(f"∂{blob}" for blob in now.outputs)
+        return f"{'':<4} {gradients} := {inputs}  passed through {line.type} #{line.of}"
     number = f"#{line.number}" if line.role == "forward" else line.id.rpartition(".")[2]
-    return f"{number:<4} {joined(outputs)} = {line.type}({joined(inputs)})"
-
-
-def _names(line: Line, position: int) -> tuple[list[str], list[str]]:
-    """What the line read and wrote at `position`; a line that does not exist yet reads as it will at first."""
-    now = line.history[0]
-    for revision in line.history:
-        if revision.at <= position:
-            now = revision
-    return now.inputs, now.outputs
+    return f"{number:<4} {outputs} = {line.type}({inputs})"
