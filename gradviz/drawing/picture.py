@@ -10,14 +10,13 @@ from __future__ import annotations
 import atexit
 import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from importlib.resources import files
-from io import StringIO
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
-from xml.etree.ElementTree import Element, ParseError, SubElement, iterparse, tostring
+from xml.etree.ElementTree import Element, ParseError, fromstring, tostring
 
 from .theme import DrawingError, Theme, label_width
 
@@ -146,10 +145,32 @@ def clean(source: str) -> Element:
     if start < 0:
         raise DrawingError("This is no SVG: it has no <svg> element.", kind="bad_svg")
     try:
-        # What stands outside of the root, such as a document type, is cut off.
-        return _rebuild(iterparse(StringIO(source[start:]), ["start", "end"]))
+        picture = _cleaned(fromstring(source[start:]))  # without what stands before it, such as a document type
     except ParseError as error:
         raise DrawingError(f"This is no SVG: {error}.", kind="bad_svg") from None
+    if picture is None or picture.tag != "svg":
+        raise DrawingError("This is no SVG.", kind="bad_svg")
+    picture.attrib = {"xmlns": SVG} | picture.attrib
+    return picture
+
+
+def _cleaned(element: Element, depth: int = 1) -> Element | None:
+    """A copy with nothing but what is allowed; None: it is not allowed itself, and goes with its content."""
+    tag = element.tag.removeprefix(f"{{{SVG}}}")
+    if tag not in _ELEMENTS:
+        return None
+    if depth > MAX_NESTED:
+        raise DrawingError(f"This SVG is nested deeper than {MAX_NESTED} levels.", kind="bad_svg")
+    copy = Element(tag, {name: value for name, value in element.attrib.items() if _allowed(name, value)})
+    copy.text = element.text if tag in ("title", "text") else None
+    for child in element:
+        if (inner := _cleaned(child, depth + 1)) is not None:
+            copy.append(inner)
+    return copy
+
+
+def _allowed(name: str, value: str) -> bool:
+    return name in _ATTRIBUTES and "url(" not in value.lower() and _VALUE.fullmatch(value) is not None
 
 
 def dressed(
@@ -165,37 +186,6 @@ def dressed(
     for group in picture.iter("g"):
         _dress(group, theme, titles.get(group.get("id", "")))
     return tostring(picture, encoding="unicode")
-
-
-def _rebuild(events: Iterator[tuple[str, Element]]) -> Element:
-    """A tree of allowed elements only; a dropped element takes its content with it."""
-    root: Element | None = None
-    path: list[Element | None] = []
-    for event, element in events:
-        if event == "end":
-            innermost = path.pop()
-            if innermost is not None and innermost.tag in ("title", "text"):
-                innermost.text = element.text
-            continue
-        if len(path) >= MAX_NESTED:
-            raise DrawingError(f"This SVG is nested deeper than {MAX_NESTED} levels.", kind="bad_svg")
-        tag = element.tag.removeprefix(f"{{{SVG}}}")
-        parent = path[-1] if path else None
-        copy: Element | None = None
-        if tag in _ELEMENTS and (parent is not None or not path):
-            attributes = {name: value for name, value in element.attrib.items() if _allowed(name, value)}
-            if parent is None:
-                root = copy = Element(tag, {"xmlns": SVG} | attributes)
-            else:
-                copy = SubElement(parent, tag, attributes)
-        path.append(copy)
-    if root is None or root.tag != "svg":
-        raise DrawingError("This is no SVG.", kind="bad_svg")
-    return root
-
-
-def _allowed(name: str, value: str) -> bool:
-    return name in _ATTRIBUTES and "url(" not in value.lower() and _VALUE.fullmatch(value) is not None
 
 
 def _dress(group: Element, theme: Theme, name: str | None) -> None:
