@@ -152,7 +152,7 @@ def _values(session: Session, gradients: Mapping[str, Gradient]) -> dict[str, Va
 
 def _gradient(session: Session, name: str, gradient: Gradient, value: Value | None) -> GradientOf:
     if value is None:
-        return GradientOf(gradient, None, None, None)
+        return GradientOf(gradient)
     norm = session.ledger(name).ledger.norm if isinstance(gradient, GradientSlice) else value.norm
     return GradientOf(gradient, value.shape, value.dtype, norm)
 
@@ -200,9 +200,9 @@ class GradientOf(msgspec.Struct, frozen=True):
     """
 
     gradient: Gradient
-    shape: list[int] | None
-    dtype: str | None
-    norm: Number | None
+    shape: list[int] | None = None
+    dtype: str | None = None
+    norm: Number | None = None
 
 
 class GradView(Answer, frozen=True):

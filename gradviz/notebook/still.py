@@ -95,13 +95,12 @@ def _written(trace: Trace, position: int) -> Iterator[str]:
     for version in last.outputs if last.kind == "operator" else ():
         if (value := trace.values.get(version)) is None or value.stack is not None:
             continue
-        rows = [[number if isinstance(number, str) else f"{number:.6g}" for number in row] for row in value.preview]
-        width = max((len(number) for row in rows for number in row), default=0)
-        is_whole = sum(map(len, rows)) == value.size
-        heading = (
-            f"{version}, {' × '.join(map(str, value.shape)) or 'a number'}{'' if is_whole else ', where it begins'}:"
-        )
-        yield "\n".join([heading, *("  ".join(number.rjust(width) for number in row) for row in rows)])
+        numbers = [[number if isinstance(number, str) else f"{number:.6g}" for number in row] for row in value.preview]
+        width = max((len(number) for row in numbers for number in row), default=0)
+        shape = " × ".join(map(str, value.shape)) or "a number"
+        part = "" if sum(map(len, numbers)) == value.size else ", where it begins"
+        corner = ("  ".join(one.rjust(width) for one in row) for row in numbers)
+        yield "\n".join([f"{version}, {shape}{part}:", *corner])
 
 
 def _halves(trace: Trace) -> list[tuple[str, list[Line]]]:
