@@ -22,8 +22,9 @@ from collections.abc import Iterator, Mapping
 from html import escape
 
 from .picture import SVG
-from .place import Placement, Rectangle, Stack, place
+from .place import Placement, Stack, place
 from .theme import MAX_NET_TITLE, Clock, Theme, fit
+from .tracks import Area, Point
 from .view import (
     Cluster,
     Edge,
@@ -33,7 +34,7 @@ from .view import (
     State,
     View,
 )
-from .ways import Labels, Point, Ways
+from .ways import Labels, Ways
 
 FOLD_MARK = 3.5
 """Half the size of the mark that tells whether an operator is open."""
@@ -62,7 +63,7 @@ def lanes(
     parts += _headings(placed.stack, theme)
     parts += _shells(placed, 1)
     if any(node.role == "group" for node in drawn.all_nodes()):
-        parts += _level(placed, 0, Rectangle(0, 0, 0, 0))
+        parts += _level(placed, 0, Area(0, 0, 0, 0))
     parts += _Lanes(drawn, placed, state, theme, titles, clock).net(drawn)
     parts.append("</g></svg>")
     return "\n".join(parts)
@@ -86,10 +87,10 @@ def _shells(placed: Placement, depth: int) -> Iterator[str]:
         yield f'<rect class="shell depth-{at}" {_area(shell)} fill="none"/>'
 
 
-def _level(placed: Placement, depth: int, fold: Rectangle) -> Iterator[str]:
+def _level(placed: Placement, depth: int, fold: Area) -> Iterator[str]:
     """Where a group's picture, or one with groups, meets others."""
     (left, right), x = placed.inner(depth), placed.stack.forward_x
-    yield f'<rect class="level" {_area(Rectangle(left, fold.y, right - left, fold.height))} fill="none"/>'
+    yield f'<rect class="level" {_area(Area(left, fold.top, right, fold.bottom))} fill="none"/>'
     yield f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="0"/>'
 
 
@@ -137,7 +138,7 @@ class _Lanes:
         theme, placed = self.theme, self.placed
         frame, fold = placed.frame(cluster), placed.fold(cluster)
         first = placed.strip(cluster.sections[0])  # hides the lower corners of the bar
-        bar = Rectangle(frame.x, frame.y, frame.width, first.y + theme.corner - frame.y)
+        bar = frame._replace(bottom=first.top + theme.corner)
         pen = f'stroke="{theme.frame}" stroke-width="1"'
         yield f'<g id="{cluster.id}" class="cluster depth-{cluster.depth}">'
         yield f'<rect class="frame" {_area(frame)} rx="{theme.corner:g}" fill="{theme.background}" {pen}/>'
@@ -154,9 +155,9 @@ class _Lanes:
         mark = "↻ " if section.repeats else ""
         yield f'<g id="net-{section.id}" class="net{" here" if is_here else ""}">'
         yield f'<rect class="strip" {_area(strip)} fill="{fill}"/>'
-        border = _ends((strip.x, strip.bottom), (strip.x + strip.width, strip.bottom))
+        border = _ends((strip.left, strip.bottom), (strip.right, strip.bottom))
         yield f'<line class="border" {border} stroke="{theme.frame}" stroke-width="1"/>'
-        at, title = (strip.x + 10, strip.y + 14), f"{mark}{escape(fit(section.title, MAX_NET_TITLE))}"
+        at, title = (strip.left + 10, strip.top + 14), f"{mark}{escape(fit(section.title, MAX_NET_TITLE))}"
         yield _text("title", at, theme.detail_size, ink, title, family=theme.sans)
         yield from self.net(section.view)
         yield "</g>"
@@ -171,7 +172,7 @@ class _Lanes:
             yield f'<ellipse cx="{box.x:.1f}" cy="{box.y:.1f}" rx="{radius}" ry="{radius}" {pen}/>'
             baseline, size = box.y + theme.sum_size * 0.35, theme.sum_size
         else:
-            left, width, height = box.x - box.width / 2, box.width, box.height
+            left, width, height = box.left, box.width, box.height
             area = f'x="{left:.1f}" y="{box.top:.1f}" width="{width:.1f}" height="{height:g}"'
             yield f'<rect {area} rx="{theme.corner:g}" {pen}/>'
             if node.has_bar:
@@ -189,9 +190,8 @@ class _Lanes:
 
     def _port(self, node: Node) -> Iterator[str]:
         box, pen = self.placed.stack.boxes[node.id], node.look(self.state, self.theme).pen
-        area = Rectangle(box.x - box.width / 2, box.top, box.width, box.height)
         yield self._group(f"node-{node.id}", node.classes)
-        yield f'<rect {_area(area)} rx="{box.height / 2:g}" fill="{pen}"/></g>'
+        yield f'<rect {_area(box.area)} rx="{box.height / 2:g}" fill="{pen}"/></g>'
 
     def _edge(self, edge: Edge) -> Iterator[str]:
         theme, way, spot = self.theme, self.ways[edge.number], self.spots.get(edge.number)
@@ -249,5 +249,6 @@ def _ends(start: Point, end: Point) -> str:
     return f'x1="{start[0]:.1f}" x2="{end[0]:.1f}" y1="{start[1]:.1f}" y2="{end[1]:.1f}"'
 
 
-def _area(area: Rectangle) -> str:
-    return f'x="{area.x:.1f}" y="{area.y:.1f}" width="{area.width:.1f}" height="{area.height:.1f}"'
+def _area(area: Area) -> str:
+    left, top, right, bottom = area
+    return f'x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" height="{bottom - top:.1f}"'

@@ -15,6 +15,7 @@ from math import ceil
 from .theme import Theme, label_width
 from .tracks import (
     LABEL_DISTANCE,
+    Area,
     Box,
     Detours,
     Meetings,
@@ -196,20 +197,6 @@ def gap(lines: int, theme: Theme) -> float:
 
 
 @dataclass(frozen=True)
-class Rectangle:
-    """In pixels."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-
-    @property
-    def bottom(self) -> float:
-        return self.y + self.height
-
-
-@dataclass(frozen=True)
 class Placement:
     """Where everything is.
 
@@ -229,27 +216,27 @@ class Placement:
     def height(self) -> float:
         return self.stack.y + MARGIN
 
-    def frame(self, cluster: Cluster) -> Rectangle:
+    def frame(self, cluster: Cluster) -> Area:
         """Around an open operator and its nets."""
         return self._across(cluster.depth, *self.stack.frames[cluster.owner])
 
-    def fold(self, cluster: Cluster) -> Rectangle:
+    def fold(self, cluster: Cluster) -> Area:
         """What vanishes of a cluster when it closes."""
         box = self.stack.boxes[cluster.owner]
         return self._across(cluster.depth, box.bottom, box.end)
 
-    def strip(self, section: Section) -> Rectangle:
+    def strip(self, section: Section) -> Area:
         """The title of a net."""
         y = self.stack.strips[section.id]
         return self._across(section.view.depth, y, y + STRIP)
 
-    def shells(self, first: int) -> Iterator[tuple[int, Rectangle]]:
+    def shells(self, first: int) -> Iterator[tuple[int, Area]]:
         """What vanishes on both sides when no cluster of a depth is open, with the depth, from the `first` on."""
         for depth in range(first, len(self.left_side.starts)):
             for start, end in self.left_side.shells(depth):
-                yield depth, Rectangle(self.left - end, 0, end - start, self.height)
+                yield depth, Area(self.left - end, 0, self.left - start, self.height)
             for start, end in self.right_side.shells(depth):
-                yield depth, Rectangle(self.right + start, 0, end - start, self.height)
+                yield depth, Area(self.right + start, 0, self.right + end, self.height)
 
     def inner(self, depth: int) -> tuple[float, float]:
         """From the end of the tracks of a depth on one side to their beginning on the other."""
@@ -261,9 +248,9 @@ class Placement:
         lane_end, beside = (self.left, self.left_side) if trunk.side < 0 else (self.right, self.right_side)
         return lane_end + trunk.side * (beside.starts[trunk.depth] + trunk.track * TRACK_STEP)
 
-    def _across(self, depth: int, top: float, bottom: float) -> Rectangle:
+    def _across(self, depth: int, top: float, bottom: float) -> Area:
         left, right = self.left - self.left_side.borders[depth], self.right + self.right_side.borders[depth]
-        return Rectangle(left, top, right - left, bottom - top)
+        return Area(left, top, right, bottom)
 
 
 HEADING_LETTERS = 6.0
@@ -292,7 +279,7 @@ def place(drawn: View, theme: Theme, widest: tuple[float, float] | None = None) 
     by_node = meetings([*left, *right], nodes)
     stack = Stack(theme, by_node, forward_x, backward_x)
     stack.net(drawn)
-    most = max([backward_x + backward_half, *(box.x + box.width / 2 for box in stack.boxes.values())])
+    most = max([backward_x + backward_half, *(box.right for box in stack.boxes.values())])
     # What stands beside the backward lane stays inside of tracks and frames.
     over = [backward_x + LABEL_DISTANCE + width - most for width in beside]
     right_side = side(right, over, theme)

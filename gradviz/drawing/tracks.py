@@ -11,6 +11,7 @@ from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from .flows import EdgeKind
 from .theme import Theme
@@ -109,6 +110,22 @@ def _is_free(taken: list[tuple[int, int]], trunk: Trunk) -> bool:
     return after == 0 or taken[after - 1][1] <= trunk.top
 
 
+Point = tuple[float, float]
+
+
+class Area(NamedTuple):
+    """In pixels."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def meets(self, other: Area) -> bool:
+        across = self.left < other.right and other.left < self.right
+        return across and self.top < other.bottom and other.top < self.bottom
+
+
 @dataclass(frozen=True)
 class Box:
     """A node's middle and size in pixels.
@@ -132,6 +149,14 @@ class Box:
     nets_end: float | None = None
 
     @property
+    def left(self) -> float:
+        return self.x - self.width / 2
+
+    @property
+    def right(self) -> float:
+        return self.x + self.width / 2
+
+    @property
     def top(self) -> float:
         return self.y - self.height / 2
 
@@ -140,11 +165,15 @@ class Box:
         return self.y + self.height / 2
 
     @property
+    def area(self) -> Area:
+        return Area(self.left, self.top, self.right, self.bottom)
+
+    @property
     def end(self) -> float:
         """Where what is below it begins."""
         return self.bottom if self.foot is None else self.foot
 
-    def port(self, side: int, other: Box) -> tuple[float, float]:
+    def port(self, side: int, other: Box) -> Point:
         """Where an edge from or to `other` touches, at the top (-1) or at the bottom (1)."""
         if self.round:
             dx, dy = other.x - self.x, max(abs(other.y - self.y) - other.height / 2, 1.0)
@@ -176,7 +205,7 @@ class Tap:
     x: float
     y: float
     level: float
-    label: tuple[float, float] | None
+    label: Point | None
 
     @property
     def turns(self) -> bool:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from .place import Placement, gap
 from .theme import Theme, label_width, norms
-from .tracks import LABEL_DISTANCE, OVER_LINE, Box, Tap, Trunk
+from .tracks import LABEL_DISTANCE, OVER_LINE, Area, Box, Point, Tap, Trunk
 from .view import Edge
 
 CORNER = 8.0
@@ -32,8 +32,6 @@ HEADINGS = 20.0
 
 STRIP = 40.0
 """What lies in a picture is looked for in strips of this height."""
-
-Point = tuple[float, float]
 
 
 class Spot(NamedTuple):
@@ -65,6 +63,15 @@ class Way:
         dx, dy = ARROW * dx / length, ARROW * dy / length
         x, y = self.tip[0] - dx, self.tip[1] - dy
         return f"{_at(self.tip)} {_at((x - 0.35 * dy, y + 0.35 * dx))} {_at((x + 0.35 * dy, y - 0.35 * dx))}"
+
+    def crosses(self, area: Area) -> bool:
+        """Whether it runs through an area, straight and not level."""
+        (x, y), (end, foot) = sorted((self.start, self.tip), key=itemgetter(1))
+        top, bottom = max(area.top, y), min(area.bottom, foot)
+        if top >= bottom or max(x, end) < area.left or area.right < min(x, end):
+            return False
+        ends = [x + (height - y) / (foot - y) * (end - x) for height in (top, bottom)]
+        return min(ends) < area.right and area.left < max(ends)
 
 
 class Ways:
@@ -123,7 +130,7 @@ class Ways:
         """Over the left one of two nodes of a slot, where no mark is, or where the line is; and higher, over marks."""
         source, target = self._ends(edge)
         left, right = sorted((source, target), key=lambda box: box.x)
-        between = left.x + left.width / 2, right.x - right.width / 2
+        between = left.right, right.left
         is_next = target.place <= source.place + 1
         low = source.top - OVER_LINE - rest - self.theme.line_height / 2
         for y in (low, low + MARK[1] - MARK[3]):
@@ -132,7 +139,7 @@ class Ways:
 
     def _between(self, source: Box, target: Box) -> Way:
         """From a node to one of another row, in the gap between the lanes; where nets are open, behind their frame."""
-        start, tip = (source.x + source.width / 2, source.y), (target.x - target.width / 2, target.y)
+        start, tip = (source.right, source.y), (target.left, target.y)
         between = (self.placed.stack.forward_x + self.placed.stack.backward_x) / 2
         x = min(max(between, start[0] + CORNER), tip[0] - ARROW - CORNER)
         bend = CORNER if tip[1] > start[1] else -CORNER
@@ -191,32 +198,6 @@ def _at(point: Point) -> str:
     return f"{point[0]:.1f},{point[1]:.1f}"
 
 
-class Area(NamedTuple):
-    """In pixels."""
-
-    left: float
-    top: float
-    right: float
-    bottom: float
-
-    def meets(self, other: Area) -> bool:
-        across = self.left < other.right and other.left < self.right
-        return across and self.top < other.bottom and other.top < self.bottom
-
-    def is_crossed(self, way: Way) -> bool:
-        """Whether a straight line that is not level runs through it."""
-        (x, y), (end, foot) = sorted((way.start, way.tip), key=itemgetter(1))
-        top, bottom = max(self.top, y), min(self.bottom, foot)
-        if top >= bottom or max(x, end) < self.left or self.right < min(x, end):
-            return False
-        ends = [x + (height - y) / (foot - y) * (end - x) for height in (top, bottom)]
-        return min(ends) < self.right and self.left < max(ends)
-
-    @property
-    def strips(self) -> range:
-        return range(int(self.top // STRIP), int(self.bottom // STRIP) + 1)
-
-
 class Room(NamedTuple):
     """What a name takes, with the norm below it: its width, and what is over and under its first baseline."""
 
@@ -250,10 +231,10 @@ class Labels:
         named = [edge for edge in edges if edge.kind != "saved"]
         for edge in filter(_is_straight, named):
             way = lines[edge.number]
-            for strip in Area(0, min(way.start[1], way.tip[1]), 0, max(way.start[1], way.tip[1])).strips:
+            for strip in _strips(*sorted((way.start[1], way.tip[1]))):
                 self._lines[strip].append(way)
         for area in (area for edge in edges if edge.kind == "saved" for area in _bends(edge, lines[edge.number])):
-            for strip in area.strips:
+            for strip in _strips(area.top, area.bottom):
                 self._dotted[strip].append(area)
         # First those that can stand nowhere else, or least far from where one looks for them.
         for edge in sorted(named, key=lambda edge: (_is_straight(edge), not edge.skips, _width(lines[edge.number]))):
@@ -276,17 +257,17 @@ class Labels:
             self._take(room.at(chosen))
 
     def _take(self, area: Area) -> None:
-        for strip in area.strips:
+        for strip in _strips(area.top, area.bottom):
             self._taken[strip].append(area)
 
     def _is_taken(self, area: Area) -> bool:
-        return any(area.meets(other) for strip in area.strips for other in self._taken[strip])
+        return any(area.meets(other) for strip in _strips(area.top, area.bottom) for other in self._taken[strip])
 
     def _is_crossed(self, area: Area, own: Way) -> bool:
-        strips = area.strips
+        strips = _strips(area.top, area.bottom)
         if any(area.meets(line) for strip in strips for line in self._dotted[strip]):
             return True
-        return any(way is not own and area.is_crossed(way) for strip in strips for way in self._lines[strip])
+        return any(way is not own and way.crosses(area) for strip in strips for way in self._lines[strip])
 
     def _room(self, edge: Edge) -> Room:
         theme = self._ways.theme
@@ -296,6 +277,10 @@ class Labels:
             return Room(width, over, under)
         width = max(width, label_width([norms(len(edge.names))], size))
         return Room(width, over + (step if edge.skips else step / 2), under + step / 2)
+
+
+def _strips(top: float, bottom: float) -> range:
+    return range(int(top // STRIP), int(bottom // STRIP) + 1)
 
 
 def _is_straight(edge: Edge) -> bool:
@@ -318,6 +303,5 @@ def _width(way: Way) -> float:
 
 def _areas(box: Box) -> Iterator[Area]:
     """What a node takes, and its mark."""
-    left, right = box.x - box.width / 2, box.x + box.width / 2
-    yield Area(left, box.top, right, box.bottom)
-    yield Area(left + MARK[0], box.top + MARK[1], left + MARK[2], box.top + MARK[3])
+    yield box.area
+    yield Area(box.left + MARK[0], box.top + MARK[1], box.left + MARK[2], box.top + MARK[3])
