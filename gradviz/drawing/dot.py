@@ -164,7 +164,7 @@ def draw(drawn: View, state: State, theme: Theme) -> GradientGraph:
     for heading, attributes in _headings(drawn, theme):
         graph.node(heading, **attributes)
     invisible = scaffold(drawn)
-    _Nets(state, theme, invisible).draw(graph, drawn)
+    _Nets(state, theme, invisible, node_defaults).draw(graph, drawn)
     for row in invisible.rows:
         graph.body.append(f"\t{{rank=same; {'; '.join(map(graphviz.quoting.quote, row))}}}\n")
     feet = drawn.feet()
@@ -186,6 +186,7 @@ class _Nets:
     state: State
     theme: Theme
     invisible: Scaffold
+    defaults: Attributes
 
     def draw(self, graph: graphviz.Digraph, drawn: View) -> None:
         """The nodes of a net, visible and not, in the cluster of what is open in their row."""
@@ -207,9 +208,8 @@ class _Nets:
                         self.draw(net, section.view)
 
     def _row(self, graph: graphviz.Digraph, row: Sequence[Node]) -> None:
-        defaults, _ = _defaults(self.theme)
         for node in row:
-            graph.node(node.id, **_beyond(defaults, _node(node, self.state, self.theme)))
+            graph.node(node.id, **_beyond(self.defaults, _node(node, self.state, self.theme)))
         for holder in self.invisible.holders.get(row[0].slot, ()):
             graph.node(holder, style="invis", label="", width="0.1")
 

@@ -148,30 +148,25 @@ class Stack:
 
     def _over_names(self, row: Sequence[Node]) -> float:
         """Room over a row for the names of what enters at the sides: of one line, only sums are too low for that."""
-        backward = [
-            (node, meeting) for node in row if not node.is_forward for meeting in self.meetings.get(node.id, ())
-        ]
-        lines = (meeting.lines - (node.role != "accumulation") for node, meeting in backward)
+        entering = [meeting for node in row if not node.is_forward for meeting in self.meetings.get(node.id, ())]
+        lines = (meeting.lines - (meeting.node.role != "accumulation") for meeting in entering)
         return max([0, *lines]) * self.theme.line_height
 
     def _nets(self, cluster: Cluster) -> None:
         """The nets of a cluster below its row, each from the border under its title to its last border."""
         self.y += FRAME_PADDING
         for section in cluster.sections:
+            rows = section.view.rows()
             self.strips[section.id] = self.y
-            self._section(section)
+            self.y += STRIP + self._inside_of_border(rows[0])
+            self.net(section.view)
+            self.y += self._inside_of_border(rows[-1])
             if section is not cluster.sections[-1]:
                 self.y += NET_PADDING
 
-    def _section(self, section: Section) -> None:
-        rows = section.view.rows()
-        self.y += STRIP + (-self._port_half(rows[0]) or NET_PADDING)
-        self.net(section.view)
-        self.y += -self._port_half(rows[-1]) or NET_PADDING
-
-    def _port_half(self, row: Sequence[Node]) -> float:
-        """Half the height of a row of ports, which stands on the border; 0 for another row."""
-        return row[0].size(self.theme)[1] / 2 if row[0].role == "port" else 0.0
+    def _inside_of_border(self, row: Sequence[Node]) -> float:
+        """From the border of a net to a row of it; half of a port is outside."""
+        return -self.theme.port_height / 2 if row[0].role == "port" else NET_PADDING
 
 
 def _gaps(drawn: View, theme: Theme) -> dict[int, float]:

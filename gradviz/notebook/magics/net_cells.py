@@ -25,7 +25,6 @@ from .usage import show
 FEW = 6
 """Numbers that a table shows one by one; of more it shows their range."""
 
-
 MOST_ROWS = 40
 
 
@@ -44,9 +43,8 @@ class RanView(Answer, frozen=True):
     picture: str
 
     def blocks(self) -> Iterator[Block]:
-        yield Grid(
-            "Operators that ran", ("operator", "read", "wrote", "numbers"), first_of(self.rows, MOST_ROWS, tuple)
-        )
+        rows = first_of(self.rows, MOST_ROWS, tuple)
+        yield Grid("Operators that ran", ("operator", "read", "wrote", "numbers"), rows)
         if self.fed:
             yield Bullets(self.fed)
 
