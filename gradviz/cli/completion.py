@@ -97,9 +97,8 @@ def script(parser: ArgumentParser, shell: str) -> str:
         text, before = WORDS + (BASH if shell == "bash" else ZSH), "|".join(f'"{place}"' for place in leading)
         offered = [f'      "{path}") found="{" ".join(names)}" ;;' for path, names in options.items()]
         words = [f'      "{place}") found="{choices}" ;;' for place, choices in places.items()]
-    return (
-        text.replace("@leading@", before).replace("@options@", "\n".join(offered)).replace("@places@", "\n".join(words))
-    )
+    text = text.replace("@leading@", before).replace("@options@", "\n".join(offered))
+    return text.replace("@places@", "\n".join(words))
 
 
 def _with_those_below(parser: ArgumentParser, path: str = "") -> Iterator[tuple[str, ArgumentParser]]:

@@ -236,9 +236,8 @@ def _measure(picture: Element, background: str | None) -> None:
     """One unit of the drawing is one CSS pixel."""
     _, _, width, height = picture.get("viewBox", "0 0 0 0").split()
     if background is not None:
-        picture.insert(
-            0, Element("rect", {"class": "background", "width": width, "height": height, "fill": background})
-        )
+        behind = {"class": "background", "width": width, "height": height, "fill": background}
+        picture.insert(0, Element("rect", behind))
     picture.set("width", f"{float(width):g}px")
     picture.set("height", f"{float(height):g}px")
     picture.set("role", "img")
