@@ -90,16 +90,15 @@ def script(parser: ArgumentParser, shell: str) -> str:
             if isinstance(action, _SubParsersAction):
                 leading.append(f"{path}/{number}")
     if shell == "fish":
-        return (
-            FISH.replace("@leading@", " ".join(f"'{place}'" for place in leading))
-            .replace("@options@", "\n".join(_of_fish(path, name) for path, names in options.items() for name in names))
-            .replace("@places@", "\n".join(_words_of_fish(place, words) for place, words in places.items()))
-        )
-    return WORDS.replace("@leading@", "|".join(f'"{place}"' for place in leading)).replace(
-        "@options@", "\n".join(f'      "{path}") found="{" ".join(names)}" ;;' for path, names in options.items())
-    ).replace("@places@", "\n".join(f'      "{place}") found="{words}" ;;' for place, words in places.items())) + (
-        BASH if shell == "bash" else ZSH
-    )
+        text, before = FISH, " ".join(f"'{place}'" for place in leading)
+        offered = [_of_fish(path, name) for path, names in options.items() for name in names]
+        words = [_words_of_fish(place, choices) for place, choices in places.items()]
+    else:
+        text, before = WORDS + (BASH if shell == "bash" else ZSH), "|".join(f'"{place}"' for place in leading)
+        offered = [f'      "{path}") found="{" ".join(names)}" ;;' for path, names in options.items()]
+        words = [f'      "{place}") found="{choices}" ;;' for place, choices in places.items()]
+    text = text.replace("@leading@", before).replace("@options@", "\n".join(offered))
+    return text.replace("@places@", "\n".join(words))
 
 
 def _with_those_below(parser: ArgumentParser, path: str = "") -> Iterator[tuple[str, ArgumentParser]]:

@@ -4,7 +4,6 @@ import importlib.util
 import os
 import shutil
 from argparse import Namespace
-from collections.abc import Sequence
 from pathlib import Path
 
 from ..program import GradvizError
@@ -13,14 +12,6 @@ from ..program.files import FileError
 FIRST_DEMO = "01-first-backward-pass.ipynb"
 DEFAULT_FOLDER = "gradviz-demos"
 NOT_DEMOS = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
-
-
-def lab(args: Namespace) -> int:
-    """Opens the demos. Only a first word is a folder: a later one is the value of an option, as in `--port 8899`."""
-    rest = args.rest
-    if rest and not rest[0].startswith("-"):
-        return open_lab(Path(rest[0]), rest[1:])
-    return open_lab(Path(DEFAULT_FOLDER), rest)
 
 
 def demos_folder() -> Path:
@@ -58,15 +49,18 @@ def copy_demos(folder: Path) -> tuple[list[Path], list[Path]]:
     return copied, existing
 
 
-def open_lab(folder: Path, options: Sequence[str]) -> int:
-    """Copies the demos into `folder` and runs JupyterLab on the first of them until it is stopped.
+def lab(args: Namespace) -> int:
+    """Copies the demos and runs JupyterLab on the first of them until it is stopped; it gets all other words.
 
-    `options` go to JupyterLab as they are.
+    Only a first word is a folder: a later one is the value of an option, as in `--port 8899`.
 
     Raises:
         GradvizError: ``no_jupyterlab``: it is not installed.
         FileError: ``cannot_write``: the demos cannot be copied.
     """
+    is_named = args.rest and not args.rest[0].startswith("-")
+    name, *options = args.rest if is_named else [DEFAULT_FOLDER, *args.rest]
+    folder = Path(name)
     if importlib.util.find_spec("jupyterlab") is None:
         raise GradvizError(
             "JupyterLab is not installed beside gradviz.",

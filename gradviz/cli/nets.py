@@ -26,8 +26,7 @@ from ..program.errors import count_of, listed
 from ..program.events import Completed, Deduplicated, Failed, Ran
 from ..program.operator import parts_of
 from ..runtime.devices import CPU, device_of, moved
-from .feeds import fed
-from .files import read_net
+from .inputs import fed, read_net
 from .output import give, say, target, write_arrays, written
 
 ELEMENTS = 60
@@ -153,7 +152,7 @@ def _values(session: Session, gradients: Mapping[str, Gradient]) -> dict[str, Va
 
 def _gradient(session: Session, name: str, gradient: Gradient, value: Value | None) -> GradientOf:
     if value is None:
-        return GradientOf(gradient, None, None, None)
+        return GradientOf(gradient)
     norm = session.ledger(name).ledger.norm if isinstance(gradient, GradientSlice) else value.norm
     return GradientOf(gradient, value.shape, value.dtype, norm)
 
@@ -201,9 +200,9 @@ class GradientOf(msgspec.Struct, frozen=True):
     """
 
     gradient: Gradient
-    shape: list[int] | None
-    dtype: str | None
-    norm: Number | None
+    shape: list[int] | None = None
+    dtype: str | None = None
+    norm: Number | None = None
 
 
 class GradView(Answer, frozen=True):

@@ -13,7 +13,7 @@ from ..debugger.document import ENDING
 from ..program.events import Failed
 from ..program.files import FileError, write_whole
 from ..runtime.watched import INTERRUPTED
-from .files import is_recording, read_net, read_recording
+from .inputs import is_recording, read_net, read_recording
 from .nets import recorded
 from .output import give, say, target, written
 
@@ -47,9 +47,10 @@ def graph(args: Namespace) -> int:
     if path.suffix == ".svg":
         from ..drawing import svg
 
-        write_whole(path, svg(session.view(), session.position).encode())
+        drawn = svg(session.view(), session.position)
     else:
-        write_whole(path, session.graph().source.encode())
+        drawn = session.graph().source
+    write_whole(path, drawn.encode())
     say(written(path))
     return 0
 

@@ -86,14 +86,14 @@ def views(nesting: Nesting, opened: Collection[str], clock: Clock) -> tuple[View
 
     Raises DrawingError, kind ``too_slow``, where the time of the clock is over.
     """
-    assembly = _Assembly(nesting, opened, clock, [])
-    return assembly.net(nesting.nets[""]), assembly.apart or []
+    apart: list[Content] = []
+    return _Assembly(nesting, opened, clock, apart).net(nesting.nets[""]), apart
 
 
 class _Assembly:
     """Builds views of nets within nets; numbers slots from top to bottom and edges through all of them.
 
-    Attributes:
+    Args:
         apart: where it is a list, it gets what the groups hold; else those that are open are clusters.
     """
 
@@ -103,7 +103,7 @@ class _Assembly:
         self._nesting = nesting
         self._opened = opened
         self._clock = clock
-        self.apart = apart
+        self._apart = apart
         self._lines = {line.id: line for net in nesting.nets.values() for line in (*net.forward, *net.backward)}
         self._slots = count()
         self._edges = count()
@@ -138,7 +138,7 @@ class _Assembly:
                 group, members = part
                 header = [*self._group(group, members, slot)]
                 nodes += header
-                if self.apart is not None:
+                if self._apart is not None:
                     self._put_apart(group, home, header, members, flowing)
                 elif group.id in self._opened:
                     clusters.append(self._opened_group(group, members, slot, flowing, depth + 1))
@@ -185,15 +185,15 @@ class _Assembly:
         flowing: Mapping[str, Sequence[Stretch]],
     ) -> None:
         """What a group shows as a view of its own, in which it is open."""
-        assert self.apart is not None
+        assert self._apart is not None
         own = [line.id for part in _parts(members, group.inside) if not isinstance(part, tuple) for line in part]
-        place = len(self.apart)
+        place = len(self._apart)
         around_it, self._slots = self._slots, count(1)
         cluster = self._opened_group(group, members, 0, flowing, 1)
         self._slots = around_it
         view = View(tuple(replace(node, slot=0, fold="open") for node in header), (), (cluster,))
         around = None if home in self._nesting.nets else home
-        self.apart.insert(place, Content(group, around, tuple(own), view))
+        self._apart.insert(place, Content(group, around, tuple(own), view))
 
     def _bindings(self, subnet: Subnet) -> Mapping[Lane, Binding]:
         owners = {"forward": subnet.owner, "backward": subnet.backward_owner}
@@ -211,9 +211,7 @@ class _Assembly:
                     served[at] = min(served.get(at, maker), maker, key=_exists_from)
         slot = next(self._slots) if served else 0
         return [
-            Node(
-                id, "port", lane == "forward", "", "", None, slot, _exists_from(served[id]), None, serves=served[id].id
-            )
+            Node(id, "port", lane == "forward", "", "", slot, _exists_from(served[id]), serves=served[id].id)
             for id, lane in lanes.items()
             if id in served
         ]
@@ -225,21 +223,19 @@ class _Assembly:
 
     def _group(self, group: Group, members: Sequence[Row], slot: int) -> Iterator[Node]:
         """The nodes of a group, one in each lane where it holds something."""
-        fold: Fold = "open" if self.apart is None and group.id in self._opened else "closed"
+        fold: Fold = "open" if self._apart is None and group.id in self._opened else "closed"
         lines = [line for _, row in members for line in row]
         forward = frozenset(line.id for line in lines if line.role == "forward")
         many = f"{sum(line.many for line in lines if line.role == 'forward')} operators"
         title = group.title if self._nesting.obstacles.isdisjoint(forward) else f"{CROSS} {group.title}"
-        yield Node(
-            group.id, "group", True, title, f"{_range(members)} · {many}", None, slot, 0, None, fold, holds=forward
-        )
+        yield Node(group.id, "group", True, title, f"{_range(members)} · {many}", slot, 0, fold=fold, holds=forward)
         backward = [line for line in lines if line.role != "forward"]
         if backward:
             lines_from = tuple(sorted(line.made for line in backward))
             title, detail = f"∂ {group.title}", f"{sum(line.many for line in backward)} made"
             yield Node(
-                gradients(group.id), "group", False, title, detail, None, slot, lines_from[0], None, fold,
-                holds=frozenset(line.id for line in backward), lines_from=lines_from,
+                gradients(group.id), "group", False, title, detail, slot, lines_from[0],
+                fold=fold, holds=frozenset(line.id for line in backward), lines_from=lines_from,
             )  # fmt: skip
 
     def _node(self, line: Line, slot: int) -> Node:
@@ -268,8 +264,8 @@ class _Assembly:
         if line.id in self._nesting.opener:
             fold = "open" if self._nesting.opener[line.id] in self._opened else "closed"
         return Node(
-            line.id, line.role, line.role == "forward", title, detail.strip(), of, slot, _exists_from(line), line.ran,
-            fold, is_on_gpu=is_on_gpu,
+            line.id, line.role, line.role == "forward", title, detail.strip(), slot, _exists_from(line),
+            of=of, fold=fold, is_on_gpu=is_on_gpu,
         )  # fmt: skip
 
     def _connect(self, flowing: Iterable[Stretch], nodes: Iterable[Node], filled: set[int]) -> Iterator[Edge]:

@@ -21,18 +21,12 @@ from ..program.errors import repr_of, shorten
 from .assembly import view
 from .nesting import Nesting, Opened
 from .picture import dressed, layout
-from .theme import LIGHT, MAX_TITLE, DrawingError, Theme, fit, label, norms
+from .theme import LIGHT, MAX_TITLE, DrawingError, Theme, fit, norms
 from .view import (
     Edge,
     Node,
     State,
     View,
-    edge_class,
-    edge_look,
-    node_class,
-    node_look,
-    node_size,
-    node_text,
     state_at,
 )
 
@@ -170,7 +164,7 @@ def draw(drawn: View, state: State, theme: Theme) -> GradientGraph:
     for heading, attributes in _headings(drawn, theme):
         graph.node(heading, **attributes)
     invisible = scaffold(drawn)
-    _Nets(state, theme, invisible).draw(graph, drawn)
+    _Nets(state, theme, invisible, node_defaults).draw(graph, drawn)
     for row in invisible.rows:
         graph.body.append(f"\t{{rank=same; {'; '.join(map(graphviz.quoting.quote, row))}}}\n")
     feet = drawn.feet()
@@ -192,6 +186,7 @@ class _Nets:
     state: State
     theme: Theme
     invisible: Scaffold
+    defaults: Attributes
 
     def draw(self, graph: graphviz.Digraph, drawn: View) -> None:
         """The nodes of a net, visible and not, in the cluster of what is open in their row."""
@@ -213,9 +208,8 @@ class _Nets:
                         self.draw(net, section.view)
 
     def _row(self, graph: graphviz.Digraph, row: Sequence[Node]) -> None:
-        defaults, _ = _defaults(self.theme)
         for node in row:
-            graph.node(node.id, **_beyond(defaults, _node(node, self.state, self.theme)))
+            graph.node(node.id, **_beyond(self.defaults, _node(node, self.state, self.theme)))
         for holder in self.invisible.holders.get(row[0].slot, ()):
             graph.node(holder, style="invis", label="", width="0.1")
 
@@ -261,16 +255,16 @@ def _beyond(defaults: Attributes, attributes: Attributes) -> Attributes:
 
 
 def _node(node: Node, state: State, theme: Theme) -> Attributes:
-    look = node_look(node, state, theme)
-    width, height = node_size(node, theme)
+    look = node.look(state, theme)
+    width, height = node.size(theme)
     is_sum = node.role == "accumulation"
     styles = ["filled"] if is_sum or node.role == "port" else ["rounded", "filled"]
-    title, detail = node_text(node, state)
+    title, detail = node.text(state)
     if node.fold:
         title = f"{'▾' if node.fold == 'open' else '▸'} {title}"
     attributes = {
         "id": f"node-{node.id}",
-        "class": node_class(node),
+        "class": node.classes,
         "label": _text(title, detail),
         "style": ",".join([*styles, "dashed"] if look.dashed else styles),
         "color": look.pen,
@@ -288,11 +282,11 @@ def _node(node: Node, state: State, theme: Theme) -> Attributes:
 
 def _edge(edge: Edge, ends: tuple[str, str], state: State, theme: Theme) -> tuple[str, str, Attributes]:
     """Tail, head and attributes of an edge between two `ends`, written so that the tail is never below the head."""
-    look = edge_look(edge, state, theme)
-    attributes = {"id": edge.id, "class": edge_class(edge), "color": look.pen, "penwidth": str(look.width)}
+    look = edge.look(state, theme)
+    attributes = {"id": edge.id, "class": edge.classes, "color": look.pen, "penwidth": str(look.width)}
     if edge.kind == "saved":
         return *ends, attributes | {"style": "dotted", "constraint": "false"}
-    lines = [f" {line} " for line in label(edge.names)]  # blanks keep them off the line
+    lines = [f" {line} " for line in edge.label]  # blanks keep them off the line
     attributes |= {
         "label": _text(*lines, f" {norms(len(edge.names))}" if edge.kind == "backward" else "", end=r"\l"),
         "fontcolor": look.ink,
@@ -312,7 +306,7 @@ def _headings(drawn: View, theme: Theme) -> Iterator[tuple[str, Attributes]]:
     """A heading for each lane, as wide as keeps the lanes apart."""
     for lane, text in ((FORWARD, "forward ↓"), (BACKWARD, "↑ backward")):
         lane_nodes = [node for node in drawn.all_nodes() if node.is_forward == lane]
-        widest = max((node_size(node, theme)[0] for node in lane_nodes), default=0.0)
+        widest = max((node.size(theme)[0] for node in lane_nodes), default=0.0)
         yield (
             LANE_ID[lane],
             {

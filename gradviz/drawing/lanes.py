@@ -13,8 +13,7 @@ height of that rectangle. What lies beside the width of the rectangle ``level`` 
 far that the frame of the second has room.
 
 `tracks` says which edges go around a lane, on which track, and where they meet nodes; `place` puts boxes, tracks and
-frames where they belong; `ways` says where the edges between run, straight between neighbours, and `labels` where the
-names of all stand; here all is written.
+frames where they belong; `ways` says where the edges run, and where their names stand; here all is written.
 """
 
 from __future__ import annotations
@@ -22,11 +21,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from html import escape
 
-from .labels import Labels
 from .picture import SVG
-from .place import Placement, Rectangle, Stack, place
-from .theme import MAX_NET_TITLE, Clock, Theme, fit, label
-from .tracks import Box, line_height
+from .place import Placement, Stack, place
+from .theme import MAX_NET_TITLE, Clock, Theme, fit
+from .tracks import Area, Point
 from .view import (
     Cluster,
     Edge,
@@ -35,14 +33,8 @@ from .view import (
     Section,
     State,
     View,
-    edge_class,
-    edge_look,
-    has_bar,
-    node_class,
-    node_look,
-    node_text,
 )
-from .ways import Point, Spot, Way, Ways
+from .ways import Labels, Ways
 
 FOLD_MARK = 3.5
 """Half the size of the mark that tells whether an operator is open."""
@@ -71,7 +63,7 @@ def lanes(
     parts += _headings(placed.stack, theme)
     parts += _shells(placed, 1)
     if any(node.role == "group" for node in drawn.all_nodes()):
-        parts += _level(placed, 0, Rectangle(0, 0, 0, 0))
+        parts += _level(placed, 0, Area(0, 0, 0, 0))
     parts += _Lanes(drawn, placed, state, theme, titles, clock).net(drawn)
     parts.append("</g></svg>")
     return "\n".join(parts)
@@ -95,10 +87,10 @@ def _shells(placed: Placement, depth: int) -> Iterator[str]:
         yield f'<rect class="shell depth-{at}" {_area(shell)} fill="none"/>'
 
 
-def _level(placed: Placement, depth: int, fold: Rectangle) -> Iterator[str]:
+def _level(placed: Placement, depth: int, fold: Area) -> Iterator[str]:
     """Where a group's picture, or one with groups, meets others."""
     (left, right), x = placed.inner(depth), placed.stack.forward_x
-    yield f'<rect class="level" {_area(Rectangle(left, fold.y, right - left, fold.height))} fill="none"/>'
+    yield f'<rect class="level" {_area(Area(left, fold.top, right, fold.bottom))} fill="none"/>'
     yield f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="0"/>'
 
 
@@ -111,7 +103,7 @@ class _Lanes:
         self.placed, self.state, self.theme, self.titles, self.clock = placed, state, theme, titles, clock
         edges, ways = list(drawn.all_edges()), Ways(placed, theme)
         self.ways = {edge.number: ways.way(edge) for edge in edges}
-        self.spots = Labels(edges, ways, self.ways, placed.stack.boxes.values(), theme).spots
+        self.spots = Labels(edges, ways, self.ways).spots
 
     def net(self, drawn: View) -> Iterator[str]:
         """Saved values of other rows, then what is open, which hides them where they pass it, then the rest.
@@ -131,17 +123,14 @@ class _Lanes:
         yield from self._edges(edge for edge in edges if edge.number not in behind)
         yield f'<g font-family="{escape(theme.sans)}" text-anchor="middle" stroke-width="{theme.pen:g}">'
         for node in drawn.nodes:
-            box, name = self.placed.stack.boxes[node.id], self.titles.get(f"node-{node.id}")
-            write = _port if node.role == "port" else _node
-            yield from write(node, box, self.state, theme, name)
+            yield from self._port(node) if node.role == "port" else self._node(node)
         yield "</g>"
 
     def _edges(self, edges: Iterator[Edge]) -> Iterator[str]:
         theme = self.theme
         yield f'<g font-family="{escape(theme.mono)}" font-size="{theme.label_size:g}" stroke-width="{theme.pen:g}">'
         for edge in edges:
-            way, spot = self.ways[edge.number], self.spots.get(edge.number)
-            yield from _edge(edge, way, spot, self.state, theme, self.titles.get(edge.id))
+            yield from self._edge(edge)
         yield "</g>"
 
     def cluster(self, cluster: Cluster) -> Iterator[str]:
@@ -149,7 +138,7 @@ class _Lanes:
         theme, placed = self.theme, self.placed
         frame, fold = placed.frame(cluster), placed.fold(cluster)
         first = placed.strip(cluster.sections[0])  # hides the lower corners of the bar
-        bar = Rectangle(frame.x, frame.y, frame.width, first.y + theme.corner - frame.y)
+        bar = frame._replace(bottom=first.top + theme.corner)
         pen = f'stroke="{theme.frame}" stroke-width="1"'
         yield f'<g id="{cluster.id}" class="cluster depth-{cluster.depth}">'
         yield f'<rect class="frame" {_area(frame)} rx="{theme.corner:g}" fill="{theme.background}" {pen}/>'
@@ -166,12 +155,64 @@ class _Lanes:
         mark = "↻ " if section.repeats else ""
         yield f'<g id="net-{section.id}" class="net{" here" if is_here else ""}">'
         yield f'<rect class="strip" {_area(strip)} fill="{fill}"/>'
-        border = _ends((strip.x, strip.bottom), (strip.x + strip.width, strip.bottom))
+        border = _ends((strip.left, strip.bottom), (strip.right, strip.bottom))
         yield f'<line class="border" {border} stroke="{theme.frame}" stroke-width="1"/>'
-        at, title = (strip.x + 10, strip.y + 14), f"{mark}{escape(fit(section.title, MAX_NET_TITLE))}"
+        at, title = (strip.left + 10, strip.top + 14), f"{mark}{escape(fit(section.title, MAX_NET_TITLE))}"
         yield _text("title", at, theme.detail_size, ink, title, family=theme.sans)
         yield from self.net(section.view)
         yield "</g>"
+
+    def _node(self, node: Node) -> Iterator[str]:
+        theme, box, look = self.theme, self.placed.stack.boxes[node.id], node.look(self.state, self.theme)
+        pen = f'fill="{look.fill}" stroke="{look.pen}"{_pen(look, theme)}'
+        yield self._group(f"node-{node.id}", f"node {node.classes}")
+        title, detail = (escape(line) for line in node.text(self.state))
+        if node.role == "accumulation":
+            radius = f"{theme.sum_radius:g}"
+            yield f'<ellipse cx="{box.x:.1f}" cy="{box.y:.1f}" rx="{radius}" ry="{radius}" {pen}/>'
+            baseline, size = box.y + theme.sum_size * 0.35, theme.sum_size
+        else:
+            left, width, height = box.left, box.width, box.height
+            area = f'x="{left:.1f}" y="{box.top:.1f}" width="{width:.1f}" height="{height:g}"'
+            yield f'<rect {area} rx="{theme.corner:g}" {pen}/>'
+            if node.has_bar:
+                bar = _ends((left + 4, box.top + 4), (left + 4, box.bottom - 4))
+                yield f'<line class="bar" {bar} stroke="{look.pen}" stroke-width="2.5"/>'
+            if node.fold:
+                corners = _mark(left + 15, box.y, node.fold == "open")
+                yield f'<polygon class="mark" points="{corners}" fill="{look.pen}"/>'
+            baseline, size = box.y - 2 if detail else box.y + 4, theme.title_size
+        yield _text("title", (box.x, baseline), size, look.ink, title)
+        if detail:
+            ink = theme.muted if look.ink == theme.text else look.ink
+            yield _text("detail", (box.x, box.y + 12), theme.detail_size, ink, detail)
+        yield "</g>"
+
+    def _port(self, node: Node) -> Iterator[str]:
+        box, pen = self.placed.stack.boxes[node.id], node.look(self.state, self.theme).pen
+        yield self._group(f"node-{node.id}", node.classes)
+        yield f'<rect {_area(box.area)} rx="{box.height / 2:g}" fill="{pen}"/></g>'
+
+    def _edge(self, edge: Edge) -> Iterator[str]:
+        theme, way, spot = self.theme, self.ways[edge.number], self.spots.get(edge.number)
+        look = edge.look(self.state, theme)
+        dots = ' stroke-dasharray="1,5"' if edge.kind == "saved" else ""
+        yield self._group(edge.id, f"edge {edge.classes}")
+        yield f'<path fill="none" stroke="{look.pen}"{_pen(look, theme, dots)} d="{way.path}"/>'
+        yield f'<polygon fill="{look.pen}" stroke="{look.pen}" points="{way.arrow()}"/>'
+        if spot is not None:
+            anchor = "" if spot.anchor == "start" else f' text-anchor="{spot.anchor}"'
+            for row, line in enumerate(edge.label):
+                yield (
+                    f'<text x="{spot.x:.1f}" y="{spot.y + row * theme.line_height:.1f}"{anchor} '
+                    f'fill="{look.ink}">{escape(line)}</text>'
+                )
+        yield "</g>"
+
+    def _group(self, id: str, classes: str) -> str:
+        """The beginning of the group of a node or an edge, with its tool tip."""
+        title = f"<title>{escape(name)}</title>" if (name := self.titles.get(id)) else ""
+        return f'<g id="{id}" class="{classes}">{title}'
 
 
 def _headings(stack: Stack, theme: Theme) -> Iterator[str]:
@@ -183,59 +224,11 @@ def _headings(stack: Stack, theme: Theme) -> Iterator[str]:
         )
 
 
-def _node(node: Node, box: Box, state: State, theme: Theme, name: str | None) -> Iterator[str]:
-    look = node_look(node, state, theme)
-    pen = f'fill="{look.fill}" stroke="{look.pen}"{_pen(look, theme)}'
-    yield f'<g id="node-{node.id}" class="node {node_class(node)}">{_title(name)}'
-    title, detail = (escape(line) for line in node_text(node, state))
-    if node.role == "accumulation":
-        yield f'<ellipse cx="{box.x:.1f}" cy="{box.y:.1f}" rx="{theme.sum_radius:g}" ry="{theme.sum_radius:g}" {pen}/>'
-        baseline, size = box.y + theme.sum_size * 0.35, theme.sum_size
-    else:
-        left, width, height = box.x - box.width / 2, box.width, box.height
-        area = f'x="{left:.1f}" y="{box.top:.1f}" width="{width:.1f}" height="{height:g}"'
-        yield f'<rect {area} rx="{theme.corner:g}" {pen}/>'
-        if has_bar(node):
-            bar = _ends((left + 4, box.top + 4), (left + 4, box.bottom - 4))
-            yield f'<line class="bar" {bar} stroke="{look.pen}" stroke-width="2.5"/>'
-        if node.fold:
-            yield f'<polygon class="mark" points="{_mark(left + 15, box.y, node.fold == "open")}" fill="{look.pen}"/>'
-        baseline, size = box.y - 2 if detail else box.y + 4, theme.title_size
-    yield _text("title", (box.x, baseline), size, look.ink, title)
-    if detail:
-        ink = theme.muted if look.ink == theme.text else look.ink
-        yield _text("detail", (box.x, box.y + 12), theme.detail_size, ink, detail)
-    yield "</g>"
-
-
-def _port(node: Node, box: Box, state: State, theme: Theme, name: str | None) -> Iterator[str]:
-    pen = node_look(node, state, theme).pen
-    area = Rectangle(box.x - box.width / 2, box.top, box.width, box.height)
-    yield f'<g id="node-{node.id}" class="{node_class(node)}">{_title(name)}'
-    yield f'<rect {_area(area)} rx="{box.height / 2:g}" fill="{pen}"/></g>'
-
-
 def _mark(x: float, y: float, is_open: bool) -> str:
     """A triangle that points down where something is open, else to the right."""
     corners = [(-FOLD_MARK, -FOLD_MARK / 2), (FOLD_MARK, -FOLD_MARK / 2), (0.0, FOLD_MARK)]
     turned = corners if is_open else [(dy, dx) for dx, dy in corners]
     return " ".join(f"{x + dx:.1f},{y + dy:.1f}" for dx, dy in turned)
-
-
-def _edge(edge: Edge, way: Way, spot: Spot | None, state: State, theme: Theme, name: str | None) -> Iterator[str]:
-    look = edge_look(edge, state, theme)
-    dots = ' stroke-dasharray="1,5"' if edge.kind == "saved" else ""
-    yield f'<g id="{edge.id}" class="edge {edge_class(edge)}">{_title(name)}'
-    yield f'<path fill="none" stroke="{look.pen}"{_pen(look, theme, dots)} d="{way.path}"/>'
-    yield f'<polygon fill="{look.pen}" stroke="{look.pen}" points="{way.arrow()}"/>'
-    if spot is not None:
-        anchor = "" if spot.anchor == "start" else f' text-anchor="{spot.anchor}"'
-        for row, line in enumerate(label(edge.names)):
-            yield (
-                f'<text x="{spot.x:.1f}" y="{spot.y + row * line_height(theme):.1f}"{anchor} '
-                f'fill="{look.ink}">{escape(line)}</text>'
-            )
-    yield "</g>"
 
 
 def _pen(look: Look, theme: Theme, dots: str = "") -> str:
@@ -256,9 +249,6 @@ def _ends(start: Point, end: Point) -> str:
     return f'x1="{start[0]:.1f}" x2="{end[0]:.1f}" y1="{start[1]:.1f}" y2="{end[1]:.1f}"'
 
 
-def _title(name: str | None) -> str:
-    return f"<title>{escape(name)}</title>" if name else ""
-
-
-def _area(area: Rectangle) -> str:
-    return f'x="{area.x:.1f}" y="{area.y:.1f}" width="{area.width:.1f}" height="{area.height:.1f}"'
+def _area(area: Area) -> str:
+    left, top, right, bottom = area
+    return f'x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" height="{bottom - top:.1f}"'

@@ -42,8 +42,6 @@ MOST_SCOPES = 8
 MAX_GROUP_TITLE = 26
 """Characters, as one node of the picture has room for."""
 
-Symbols = dict[object, int]
-
 MAX_DEPTH = 50
 """Nets within nets that can be shown."""
 
@@ -80,12 +78,16 @@ class Group:
 
 @dataclass(frozen=True)
 class _Item:
-    """What a level shows: an operator, or a group with `children`. Items that are built alike have one symbol."""
+    """What a level shows: an operator, or a group with `children`.
+
+    Attributes:
+        symbol: the type of an operator, or the symbols of the children: equal for items that are built alike.
+    """
 
     first: int
     last: int
     title: str
-    symbol: int
+    symbol: object
     children: tuple[_Item, ...] = ()
     is_scope: bool = False
 
@@ -95,15 +97,13 @@ def groups(program: Program) -> tuple[Group, ...]:
     scopes = [tuple(SEPARATOR.split(line.name)[:-1])[:MOST_SCOPES] for line in program.forward]
     if len(program.forward) <= (GROUPED_BY_SCOPE if any(scopes) else GROUPED):
         return ()
-    symbols: Symbols = {}
-    numbers = (symbols.setdefault(line.type, len(symbols)) for line in program.forward)
-    leaves = [_Item(index, index, program.forward[index].type, number) for index, number in enumerate(numbers)]
+    leaves = [_Item(index, index, line.type, line.type) for index, line in enumerate(program.forward)]
     items: Sequence[_Item] = []
     for is_stretch, run in groupby(leaves, lambda leaf: program.forward[leaf.first].kind == "stretch"):
         alike = list(run)
-        items = [*items, *(alike if is_stretch else _scoped(alike, scopes, 0, symbols))]
+        items = [*items, *(alike if is_stretch else _scoped(alike, scopes, 0))]
     if len(items) > MOST_BESIDE:
-        items = _shortened(items, symbols)
+        items = _shortened(items)
     while len(items) == 1:
         items = items[0].children
     return _numbered(items, program.prefix, count())
@@ -128,32 +128,29 @@ def _numbered(items: Sequence[_Item], prefix: str, number: Iterator[int]) -> tup
     return tuple(grouped)
 
 
-def _group(title: str, children: Sequence[_Item], symbols: Symbols, is_scope: bool = False) -> _Item:
+def _group(title: str, children: Sequence[_Item], is_scope: bool = False) -> _Item:
     """A group of `children`; one that has a single group in it is that group."""
     if len(children) == 1 and (children[0].children or not is_scope):
         [only] = children
         joined = f"{title}/{only.title}" if is_scope and only.is_scope else title if is_scope else only.title
         return _Item(only.first, only.last, fit(joined, MAX_GROUP_TITLE), only.symbol, only.children, only.is_scope)
-    symbol = symbols.setdefault(tuple(child.symbol for child in children), len(symbols))
-    title = fit(title, MAX_GROUP_TITLE)
+    symbol, title = tuple(child.symbol for child in children), fit(title, MAX_GROUP_TITLE)
     return _Item(children[0].first, children[-1].last, title, symbol, tuple(children), is_scope)
 
 
-def _scoped(
-    leaves: Sequence[_Item], scopes: Sequence[tuple[str, ...]], depth: int, symbols: Symbols
-) -> Sequence[_Item]:
+def _scoped(leaves: Sequence[_Item], scopes: Sequence[tuple[str, ...]], depth: int) -> Sequence[_Item]:
     """The items of a scope that lies in `depth` others."""
     items: list[_Item] = []
     for scope, run in groupby(leaves, lambda leaf: scopes[leaf.first][depth : depth + 1]):
         members = list(run)
         if scope and len(members) > 1:
-            items.append(_group(scope[0] or "/", _scoped(members, scopes, depth + 1, symbols), symbols, is_scope=True))
+            items.append(_group(scope[0] or "/", _scoped(members, scopes, depth + 1), is_scope=True))
         else:
             items += members
-    return _shortened(items, symbols)
+    return _shortened(items)
 
 
-def _shortened(items: Sequence[_Item], symbols: Symbols) -> Sequence[_Item]:
+def _shortened(items: Sequence[_Item]) -> Sequence[_Item]:
     """At most MOST_CHILDREN items that hold `items`: repeated blocks first, then pieces."""
     if len(items) <= MOST_CHILDREN:
         return items
@@ -163,38 +160,37 @@ def _shortened(items: Sequence[_Item], symbols: Symbols) -> Sequence[_Item]:
     for start, period, times in repeats:
         shorter += items[at:start]
         at = start + period * times
-        blocks = _blocks(items[start:at], period, symbols)
-        pieces = _pieces(blocks, _called, symbols, period)
+        blocks = _blocks(items[start:at], period)
+        pieces = _pieces(blocks, _called, period)
         # The only one stands there in its pieces: one node that holds nearly everything says little.
         is_roomy = len(repeats) == 1 and len(items) - period * times + len(pieces) <= MOST_CHILDREN
-        shorter += pieces if is_roomy else [_group(_called(blocks), pieces, symbols)]
+        shorter += pieces if is_roomy else [_group(_called(blocks), pieces)]
     shorter += items[at:]
-    return _pieces(shorter, _counted, symbols)
+    return _pieces(shorter, _counted)
 
 
-def _blocks(items: Sequence[_Item], period: int, symbols: Symbols) -> Sequence[_Item]:
+def _blocks(items: Sequence[_Item], period: int) -> Sequence[_Item]:
     """A repeated stretch as one item for each block, where blocks are long enough for that."""
     if period < SHORTEST_GROUP:
         return items
     blocks = [items[start : start + period] for start in range(0, len(items), period)]
-    return [_group(_types(block), _shortened(block, symbols), symbols) for block in blocks]
+    return [_group(_types(block), _shortened(block)) for block in blocks]
 
 
-def _pieces(
-    items: Sequence[_Item], called: Callable[[Sequence[_Item]], str], symbols: Symbols, step: int = 1
-) -> Sequence[_Item]:
+def _pieces(items: Sequence[_Item], called: Callable[[Sequence[_Item]], str], step: int = 1) -> Sequence[_Item]:
     """At most MOST_CHILDREN items that hold `items`, on as few levels as will do, cut only at multiples of `step`."""
     if len(items) <= MOST_CHILDREN:
         return items
     levels = ceil(log(len(items), MOST_CHILDREN) - 1e-9)
     size = ceil(ceil(len(items) ** ((levels - 1) / levels)) / step) * step
     pieces = [items[start : start + size] for start in range(0, len(items), size)]
-    return [_group(called(piece), _pieces(piece, called, symbols, step), symbols) for piece in pieces]
+    return [_group(called(piece), _pieces(piece, called, step)) for piece in pieces]
 
 
-def _repeats(symbols: Sequence[int]) -> list[tuple[int, int, int]]:
+def _repeats(symbols: Sequence[object]) -> list[tuple[int, int, int]]:
     """Stretches in which a block repeats, as (start, period, count); they do not overlap and stand in their order."""
-    row = np.asarray(symbols)
+    number = {symbol: place for place, symbol in enumerate(symbols)}
+    row = np.array([number[symbol] for symbol in symbols])
     shortest = max(2 * SHORTEST_GROUP, ceil(len(row) / MOST_CHILDREN))
     candidates: list[tuple[int, int, int]] = []
     for period in range(1, min(LONGEST_BLOCK, len(row) // 2) + 1):

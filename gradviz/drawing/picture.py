@@ -10,15 +10,13 @@ from __future__ import annotations
 import atexit
 import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from io import StringIO
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
-from xml.etree.ElementTree import Element, ParseError, SubElement, iterparse, tostring
+from xml.etree.ElementTree import Element, ParseError, fromstring, tostring
 
 from .theme import DrawingError, Theme, label_width
 
@@ -54,30 +52,19 @@ def layout(source: str, *, seconds: float = SECONDS) -> str:
     Raises DrawingError: kinds "too_slow", "no_engine" (its packages cannot be loaded here), "bad_dot".
     """
     with _lock:
-        return _engine().draw(source, seconds)
-
-
-@dataclass(frozen=True)
-class _Engine:
-    """Graphviz, compiled. Each drawing runs in an instance of its own, so that none can spoil the next."""
-
-    engine: wasmtime.Engine
-    module: wasmtime.Module
-
-    def draw(self, source: str, seconds: float) -> str:
+        engine, module = _graphviz()  # or why it cannot be loaded
         import wasmtime
 
-        store = wasmtime.Store(self.engine)
+        store = wasmtime.Store(engine)
         store.set_wasi(wasmtime.WasiConfig())
         store.set_limits(memory_size=MEMORY)
         store.set_epoch_deadline(1)
-        alarm = threading.Timer(seconds, self.engine.increment_epoch)
+        alarm = threading.Timer(seconds, engine.increment_epoch)
         alarm.start()
         try:
-            linker = wasmtime.Linker(self.engine)
+            linker = wasmtime.Linker(engine)
             linker.define_wasi()
-            exports: Mapping[str, Any] = linker.instantiate(store, self.module).exports(store)
-            return _Instance(store, exports).draw(source)
+            return _Run(store, linker.instantiate(store, module).exports(store)).draw(source)
         except (wasmtime.Trap, wasmtime.WasmtimeError) as trap:
             if isinstance(trap, wasmtime.Trap) and trap.trap_code == wasmtime.TrapCode.INTERRUPT:
                 raise DrawingError(
@@ -92,7 +79,7 @@ class _Engine:
 
 
 @cache
-def _engine() -> _Engine:
+def _graphviz() -> tuple[wasmtime.Engine, wasmtime.Module]:
     """Graphviz, compiled once for the process."""
     try:
         import wasmtime
@@ -110,15 +97,15 @@ def _engine() -> _Engine:
     with suppress(wasmtime.WasmtimeError):
         config.cache = True
     engine = wasmtime.Engine(config)
-    return _Engine(engine, wasmtime.Module(engine, code))
+    return engine, wasmtime.Module(engine, code)
 
 
 # It goes while wasmtime can still clean up after it.
-atexit.register(_engine.cache_clear)
+atexit.register(_graphviz.cache_clear)
 
 
-class _Instance:
-    """One run of Graphviz: its memory and the functions that its module exports."""
+class _Run:
+    """One run of Graphviz, in an instance of its own, so that none can spoil the next."""
 
     def __init__(self, store: wasmtime.Store, exports: Mapping[str, Any]) -> None:
         self._store = store
@@ -158,10 +145,32 @@ def clean(source: str) -> Element:
     if start < 0:
         raise DrawingError("This is no SVG: it has no <svg> element.", kind="bad_svg")
     try:
-        # What stands outside of the root, such as a document type, is cut off.
-        return _rebuild(iterparse(StringIO(source[start:]), ["start", "end"]))
+        picture = _cleaned(fromstring(source[start:]))  # without what stands before it, such as a document type
     except ParseError as error:
         raise DrawingError(f"This is no SVG: {error}.", kind="bad_svg") from None
+    if picture is None or picture.tag != "svg":
+        raise DrawingError("This is no SVG.", kind="bad_svg")
+    picture.attrib = {"xmlns": SVG} | picture.attrib
+    return picture
+
+
+def _cleaned(element: Element, depth: int = 1) -> Element | None:
+    """A copy with nothing but what is allowed; None: it is not allowed itself, and goes with its content."""
+    tag = element.tag.removeprefix(f"{{{SVG}}}")
+    if tag not in _ELEMENTS:
+        return None
+    if depth > MAX_NESTED:
+        raise DrawingError(f"This SVG is nested deeper than {MAX_NESTED} levels.", kind="bad_svg")
+    copy = Element(tag, {name: value for name, value in element.attrib.items() if _allowed(name, value)})
+    copy.text = element.text if tag in ("title", "text") else None
+    for child in element:
+        if (inner := _cleaned(child, depth + 1)) is not None:
+            copy.append(inner)
+    return copy
+
+
+def _allowed(name: str, value: str) -> bool:
+    return name in _ATTRIBUTES and "url(" not in value.lower() and _VALUE.fullmatch(value) is not None
 
 
 def dressed(
@@ -177,37 +186,6 @@ def dressed(
     for group in picture.iter("g"):
         _dress(group, theme, titles.get(group.get("id", "")))
     return tostring(picture, encoding="unicode")
-
-
-def _rebuild(events: Iterator[tuple[str, Element]]) -> Element:
-    """A tree of allowed elements only; a dropped element takes its content with it."""
-    root: Element | None = None
-    path: list[Element | None] = []
-    for event, element in events:
-        if event == "end":
-            innermost = path.pop()
-            if innermost is not None and innermost.tag in ("title", "text"):
-                innermost.text = element.text
-            continue
-        if len(path) >= MAX_NESTED:
-            raise DrawingError(f"This SVG is nested deeper than {MAX_NESTED} levels.", kind="bad_svg")
-        tag = element.tag.removeprefix(f"{{{SVG}}}")
-        parent = path[-1] if path else None
-        copy: Element | None = None
-        if tag in _ELEMENTS and (parent is not None or not path):
-            attributes = {name: value for name, value in element.attrib.items() if _allowed(name, value)}
-            if parent is None:
-                root = copy = Element(tag, {"xmlns": SVG} | attributes)
-            else:
-                copy = SubElement(parent, tag, attributes)
-        path.append(copy)
-    if root is None or root.tag != "svg":
-        raise DrawingError("This is no SVG.", kind="bad_svg")
-    return root
-
-
-def _allowed(name: str, value: str) -> bool:
-    return name in _ATTRIBUTES and "url(" not in value.lower() and _VALUE.fullmatch(value) is not None
 
 
 def _dress(group: Element, theme: Theme, name: str | None) -> None:
@@ -258,9 +236,8 @@ def _measure(picture: Element, background: str | None) -> None:
     """One unit of the drawing is one CSS pixel."""
     _, _, width, height = picture.get("viewBox", "0 0 0 0").split()
     if background is not None:
-        picture.insert(
-            0, Element("rect", {"class": "background", "width": width, "height": height, "fill": background})
-        )
+        behind = {"class": "background", "width": width, "height": height, "fill": background}
+        picture.insert(0, Element("rect", behind))
     picture.set("width", f"{float(width):g}px")
     picture.set("height", f"{float(height):g}px")
     picture.set("role", "img")

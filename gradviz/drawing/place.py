@@ -12,23 +12,22 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from math import ceil
 
-from .theme import Theme, label, label_width
+from .theme import Theme, label_width
 from .tracks import (
     LABEL_DISTANCE,
+    Area,
     Box,
     Detours,
     Meetings,
-    Tap,
     Trunk,
-    detour_taps,
     detours,
-    line_height,
     meetings,
     passing,
-    side_taps,
+    tap_detours,
+    tap_sides,
     trunks,
 )
-from .view import Cluster, Node, Section, View, node_size
+from .view import Cluster, Node, Section, View
 
 MARGIN = 12.0
 TRACK_STEP = 14.0
@@ -71,10 +70,6 @@ class Side:
         """How much room there has to be."""
         return self.borders[0] + MARGIN * (self.borders[0] > self.starts[0]) + MARGIN
 
-    def track(self, trunk: Trunk) -> float:
-        """Where a trunk runs."""
-        return self.starts[trunk.depth] + trunk.track * TRACK_STEP
-
     def shells(self, depth: int) -> Iterator[tuple[float, float]]:
         """From where to where nothing is but lines across, if no net of a depth is shown."""
         if self.rooms[depth] > self.rooms[depth - 1]:
@@ -98,7 +93,7 @@ def side(laid: Sequence[Trunk], beside: Sequence[float], theme: Theme) -> Side:
 def _label_room(laid: Sequence[Trunk], depth: int, beside: float, theme: Theme) -> float:
     """Between a lane and its first track or frame."""
     edges = (edge for trunk in laid if trunk.depth == depth for edge in trunk.edges)
-    labels = max((label_width(label(edge.names), theme.label_size) + 18.0 for edge in edges), default=0.0)
+    labels = max((label_width(edge.label, theme.label_size) + 18.0 for edge in edges), default=0.0)
     return float(ceil(max(labels, beside, FRAME_STEP if depth else 0.0)))
 
 
@@ -130,7 +125,7 @@ class Stack:
     def _row(self, row: Sequence[Node], cluster: Cluster | None) -> None:
         beside = detours(row, self.meetings, self.theme)
         self.detours.append(beside)
-        sizes = [node_size(node, self.theme) for node in row]
+        sizes = [node.size(self.theme) for node in row]
         height = max(size[1] for size in sizes)
         over = max(beside.over, self._over_names(row))
         self.y += over
@@ -153,30 +148,25 @@ class Stack:
 
     def _over_names(self, row: Sequence[Node]) -> float:
         """Room over a row for the names of what enters at the sides: of one line, only sums are too low for that."""
-        backward = [
-            (node, meeting) for node in row if not node.is_forward for meeting in self.meetings.get(node.id, ())
-        ]
-        lines = (meeting.lines - (node.role != "accumulation") for node, meeting in backward)
-        return max([0, *lines]) * line_height(self.theme)
+        entering = [meeting for node in row if not node.is_forward for meeting in self.meetings.get(node.id, ())]
+        lines = (meeting.lines - (meeting.node.role != "accumulation") for meeting in entering)
+        return max([0, *lines]) * self.theme.line_height
 
     def _nets(self, cluster: Cluster) -> None:
         """The nets of a cluster below its row, each from the border under its title to its last border."""
         self.y += FRAME_PADDING
         for section in cluster.sections:
+            rows = section.view.rows()
             self.strips[section.id] = self.y
-            self._section(section)
+            self.y += STRIP + self._inside_of_border(rows[0])
+            self.net(section.view)
+            self.y += self._inside_of_border(rows[-1])
             if section is not cluster.sections[-1]:
                 self.y += NET_PADDING
 
-    def _section(self, section: Section) -> None:
-        rows = section.view.rows()
-        self.y += STRIP + (-self._port_half(rows[0]) or NET_PADDING)
-        self.net(section.view)
-        self.y += -self._port_half(rows[-1]) or NET_PADDING
-
-    def _port_half(self, row: Sequence[Node]) -> float:
-        """Half the height of a row of ports, which stands on the border; 0 for another row."""
-        return node_size(row[0], self.theme)[1] / 2 if row[0].role == "port" else 0.0
+    def _inside_of_border(self, row: Sequence[Node]) -> float:
+        """From the border of a net to a row of it; half of a port is outside."""
+        return -self.theme.port_height / 2 if row[0].role == "port" else NET_PADDING
 
 
 def _gaps(drawn: View, theme: Theme) -> dict[int, float]:
@@ -191,28 +181,14 @@ def _gaps(drawn: View, theme: Theme) -> dict[int, float]:
     for edge in drawn.edges:
         if not edge.skips and edge.kind != "saved":
             upper = min(slots[edge.source], slots[edge.target])
-            count = len(label(edge.names)) + (2 if places.get(edge.source) != places.get(edge.target) else 0)
+            count = len(edge.label) + (2 if places.get(edge.source) != places.get(edge.target) else 0)
             lines[upper] = max(lines.get(upper, 1), count)
     return {slot: gap(count, theme) for slot, count in lines.items()}
 
 
 def gap(lines: int, theme: Theme) -> float:
     """Between two rows, for labels of so many lines."""
-    return theme.row_gap + lines * line_height(theme) + 3
-
-
-@dataclass(frozen=True)
-class Rectangle:
-    """In pixels."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-
-    @property
-    def bottom(self) -> float:
-        return self.y + self.height
+    return theme.row_gap + lines * theme.line_height + 3
 
 
 @dataclass(frozen=True)
@@ -220,13 +196,11 @@ class Placement:
     """Where everything is.
 
     Attributes:
-        taps: where trunks meet nodes, by line id and `id(trunk)`.
         left, right: from where to where nodes reach; beyond are the two sides.
     """
 
     stack: Stack
     trunks: list[Trunk]
-    taps: dict[tuple[str, int], Tap]
     left_side: Side
     left: float
     right_side: Side
@@ -237,27 +211,27 @@ class Placement:
     def height(self) -> float:
         return self.stack.y + MARGIN
 
-    def frame(self, cluster: Cluster) -> Rectangle:
+    def frame(self, cluster: Cluster) -> Area:
         """Around an open operator and its nets."""
         return self._across(cluster.depth, *self.stack.frames[cluster.owner])
 
-    def fold(self, cluster: Cluster) -> Rectangle:
+    def fold(self, cluster: Cluster) -> Area:
         """What vanishes of a cluster when it closes."""
         box = self.stack.boxes[cluster.owner]
         return self._across(cluster.depth, box.bottom, box.end)
 
-    def strip(self, section: Section) -> Rectangle:
+    def strip(self, section: Section) -> Area:
         """The title of a net."""
         y = self.stack.strips[section.id]
         return self._across(section.view.depth, y, y + STRIP)
 
-    def shells(self, first: int) -> Iterator[tuple[int, Rectangle]]:
+    def shells(self, first: int) -> Iterator[tuple[int, Area]]:
         """What vanishes on both sides when no cluster of a depth is open, with the depth, from the `first` on."""
         for depth in range(first, len(self.left_side.starts)):
             for start, end in self.left_side.shells(depth):
-                yield depth, Rectangle(self.left - end, 0, end - start, self.height)
+                yield depth, Area(self.left - end, 0, self.left - start, self.height)
             for start, end in self.right_side.shells(depth):
-                yield depth, Rectangle(self.right + start, 0, end - start, self.height)
+                yield depth, Area(self.right + start, 0, self.right + end, self.height)
 
     def inner(self, depth: int) -> tuple[float, float]:
         """From the end of the tracks of a depth on one side to their beginning on the other."""
@@ -266,13 +240,12 @@ class Placement:
 
     def track_x(self, trunk: Trunk) -> float:
         """Where a trunk runs: left of the forward lane, or right of the backward lane."""
-        if trunk.side < 0:
-            return self.left - self.left_side.track(trunk)
-        return self.right + self.right_side.track(trunk)
+        lane_end, beside = (self.left, self.left_side) if trunk.side < 0 else (self.right, self.right_side)
+        return lane_end + trunk.side * (beside.starts[trunk.depth] + trunk.track * TRACK_STEP)
 
-    def _across(self, depth: int, top: float, bottom: float) -> Rectangle:
+    def _across(self, depth: int, top: float, bottom: float) -> Area:
         left, right = self.left - self.left_side.borders[depth], self.right + self.right_side.borders[depth]
-        return Rectangle(left, top, right - left, bottom - top)
+        return Area(left, top, right, bottom)
 
 
 HEADING_LETTERS = 6.0
@@ -283,7 +256,7 @@ def halves(views: Iterable[View], theme: Theme) -> tuple[float, float]:
     """Half the width of the widest node of the forward lane and of that of the backward lane, or of their headings."""
     widest = dict.fromkeys((True, False), HEADING_LETTERS * theme.title_size)
     for node in (node for drawn in views for node in drawn.all_nodes()):
-        widest[node.is_forward] = max(widest[node.is_forward], node_size(node, theme)[0])
+        widest[node.is_forward] = max(widest[node.is_forward], node.size(theme)[0])
     return widest[True] / 2, widest[False] / 2
 
 
@@ -301,7 +274,7 @@ def place(drawn: View, theme: Theme, widest: tuple[float, float] | None = None) 
     by_node = meetings([*left, *right], nodes)
     stack = Stack(theme, by_node, forward_x, backward_x)
     stack.net(drawn)
-    most = max([backward_x + backward_half, *(box.x + box.width / 2 for box in stack.boxes.values())])
+    most = max([backward_x + backward_half, *(box.right for box in stack.boxes.values())])
     # What stands beside the backward lane stays inside of tracks and frames.
     over = [backward_x + LABEL_DISTANCE + width - most for width in beside]
     right_side = side(right, over, theme)
@@ -309,12 +282,12 @@ def place(drawn: View, theme: Theme, widest: tuple[float, float] | None = None) 
 
     inner = {node.id for net in nets for row in net.rows() for node in passing(row)}
     at_sides = {end: there for end, there in by_node.items() if end not in inner}
-    beyond = most + LABEL_DISTANCE
-    taps = {**side_taps(at_sides, stack.boxes, theme), **detour_taps(stack.detours, stack.boxes, beyond, theme)}
-    return Placement(stack, [*left, *right], taps, left_side, forward_x - forward_half, right_side, most, width)
+    tap_sides(at_sides, stack.boxes, theme)
+    tap_detours(stack.detours, stack.boxes, most + LABEL_DISTANCE, theme)
+    return Placement(stack, [*left, *right], left_side, forward_x - forward_half, right_side, most, width)
 
 
 def _beside(nets: Sequence[View], depth: int, theme: Theme) -> float:
     """The width of the labels beside the straight edges of the nets of a depth."""
     edges = (edge for net in nets if net.depth == depth for edge in net.edges if not edge.skips)
-    return max((label_width(label(edge.names), theme.label_size) for edge in edges), default=0.0)
+    return max((label_width(edge.label, theme.label_size) for edge in edges), default=0.0)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import count
 
 from msgspec.structs import replace
 
@@ -276,7 +277,7 @@ class _Words:
     def __init__(self, drawn: View) -> None:
         self.texts: list[str] = []
         self._ids = {node.id: self._say(node.id) for node in drawn.all_nodes()}
-        self._edges = 0
+        self._edges = count(1)
 
     def view(self, drawn: View) -> View:
         # In the order in which they are written, which may not depend on since when they exist.
@@ -294,15 +295,14 @@ class _Words:
             id=self._ids[node.id],
             title=self._text(node.title, MAX_TITLE),
             detail=self._text(node.detail, len(node.detail)),
-            of=None, exists_from=0, ran=None, holds=frozenset(), lines_from=(),
+            of=None, exists_from=0, holds=frozenset(), lines_from=(),
             serves=self._say(node.serves) if node.serves else "",
         )  # fmt: skip
 
     def _edge(self, edge: Edge) -> Edge:
-        self._edges += 1
         return replace(
             edge,
-            number=self._edges,
+            number=next(self._edges),
             source=self._ids[edge.source],
             target=self._ids[edge.target],
             blobs=(),

@@ -82,6 +82,11 @@ class Theme:
     sum_radius: float = 15.0
     """Of the circle of an accumulation."""
 
+    @property
+    def line_height(self) -> float:
+        """Between two lines of a label."""
+        return self.label_size + 1
+
 
 LIGHT = Theme()
 

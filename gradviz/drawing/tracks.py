@@ -11,9 +11,10 @@ from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from .flows import EdgeKind
-from .theme import Theme, label
+from .theme import Theme
 from .view import Edge, Node, View
 
 MOST_TRACKS = 40
@@ -44,6 +45,7 @@ class Trunk:
         track: 0 is the nearest to the lane.
         ends: the common end first, then the others in the order of the edges.
         port: where some of its edges begin, and where there is no room for labels.
+        taps: where it meets nodes, by their ids.
     """
 
     depth: int
@@ -53,6 +55,7 @@ class Trunk:
     ends: list[str] = field(default_factory=list)
     track: int = 0
     port: str | None = None
+    taps: dict[str, Tap] = field(default_factory=dict)
 
     @property
     def side(self) -> int:
@@ -107,6 +110,22 @@ def _is_free(taken: list[tuple[int, int]], trunk: Trunk) -> bool:
     return after == 0 or taken[after - 1][1] <= trunk.top
 
 
+Point = tuple[float, float]
+
+
+class Area(NamedTuple):
+    """In pixels."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def meets(self, other: Area) -> bool:
+        across = self.left < other.right and other.left < self.right
+        return across and self.top < other.bottom and other.top < self.bottom
+
+
 @dataclass(frozen=True)
 class Box:
     """A node's middle and size in pixels.
@@ -130,6 +149,14 @@ class Box:
     nets_end: float | None = None
 
     @property
+    def left(self) -> float:
+        return self.x - self.width / 2
+
+    @property
+    def right(self) -> float:
+        return self.x + self.width / 2
+
+    @property
     def top(self) -> float:
         return self.y - self.height / 2
 
@@ -138,15 +165,15 @@ class Box:
         return self.y + self.height / 2
 
     @property
+    def area(self) -> Area:
+        return Area(self.left, self.top, self.right, self.bottom)
+
+    @property
     def end(self) -> float:
         """Where what is below it begins."""
         return self.bottom if self.foot is None else self.foot
 
-    def room(self, side: int) -> float:
-        """What detours take over it (-1) or under it (1)."""
-        return self.over if side < 0 else self.under
-
-    def port(self, side: int, other: Box) -> tuple[float, float]:
+    def port(self, side: int, other: Box) -> Point:
         """Where an edge from or to `other` touches, at the top (-1) or at the bottom (1)."""
         if self.round:
             dx, dy = other.x - self.x, max(abs(other.y - self.y) - other.height / 2, 1.0)
@@ -178,7 +205,7 @@ class Tap:
     x: float
     y: float
     level: float
-    label: tuple[float, float] | None
+    label: Point | None
 
     @property
     def turns(self) -> bool:
@@ -217,7 +244,7 @@ def meetings(laid: Sequence[Trunk], nodes: Mapping[str, Node]) -> Meetings:
     """The meetings of trunks with nodes."""
     by_node: dict[str, list[Meeting]] = {}
     for trunk in sorted(laid, key=lambda trunk: trunk.track):
-        lines = {trunk.label_end(edge): len(label(edge.names)) for edge in trunk.edges}
+        lines = {trunk.label_end(edge): len(edge.label) for edge in trunk.edges}
         leaves_down = nodes[trunk.ends[0]].slot == trunk.top
         for number, end in enumerate(trunk.ends):
             meeting = Meeting(nodes[end], trunk, leaves_down == (number == 0), lines.get(end, 0))
@@ -247,13 +274,12 @@ def detours(slot: Sequence[Node], by_node: Meetings, theme: Theme) -> Detours:
     return Detours(distances, room[False], max(room[True], *below.values()))
 
 
-def side_taps(by_node: Meetings, boxes: Mapping[str, Box], theme: Theme) -> dict[tuple[str, int], Tap]:
-    """Taps at the outer sides, ordered so that those of one node cross no trunk of another tap.
+def tap_sides(by_node: Meetings, boxes: Mapping[str, Box], theme: Theme) -> None:
+    """Give trunks their taps at the outer sides, ordered so that those of one node cross no trunk of another tap.
 
     Trunks that go on upwards meet the upper part, the inner ones highest; those that go on downwards the lower part,
     the inner ones lowest. The first one has its label over it, the last one under it.
     """
-    taps: dict[tuple[str, int], Tap] = {}
     for end, all_of_node in by_node.items():
         ordered = [meeting for meeting in all_of_node if not meeting.down]
         ordered += [meeting for meeting in reversed(all_of_node) if meeting.down and not meeting.below]
@@ -266,19 +292,18 @@ def side_taps(by_node: Meetings, boxes: Mapping[str, Box], theme: Theme) -> dict
             # Below a sum stands the name of what enters it from there: two lines more would lie over that.
             is_crowded = meeting.node.role == "accumulation" and meeting.lines > 1
             # A norm below a name moves it up by half a line, which stays off the line above it.
-            below = y + UNDER_LINE + (line_height(theme) / 2 if side > 0 else 0.0)
+            below = y + UNDER_LINE + (theme.line_height / 2 if side > 0 else 0.0)
             under = (beside, below) if number == len(ordered) - 1 and not is_crowded else None
-            over = (beside, y - OVER_LINE - max(meeting.lines - 1, 0) * line_height(theme))
+            over = (beside, y - OVER_LINE - max(meeting.lines - 1, 0) * theme.line_height)
             text = over if number == 0 else under
-            taps[end, id(meeting.trunk)] = Tap(box.side(side, y), y, y, text)
-    return taps
+            meeting.trunk.taps[end] = Tap(box.side(side, y), y, y, text)
 
 
-def detour_taps(
-    all_detours: Sequence[Detours], boxes: Mapping[str, Box], label_x: float, theme: Theme
-) -> dict[tuple[str, int], Tap]:
-    """Taps at tops and bottoms. Labels of those that pass nodes stand beyond all, where no other edge cuts them."""
-    taps: dict[tuple[str, int], Tap] = {}
+def tap_detours(all_detours: Sequence[Detours], boxes: Mapping[str, Box], label_x: float, theme: Theme) -> None:
+    """Give trunks their taps at tops and bottoms.
+
+    Labels of those that pass nodes stand beyond all, where no other edge cuts them.
+    """
     count = Counter(meeting.node.id for beside in all_detours for meeting, _ in beside.distances)
     left = count.copy()
     for meeting, distance in (detour for beside in all_detours for detour in beside.distances):
@@ -292,15 +317,9 @@ def detour_taps(
         x = box.x + side * (middle + offset * min(TAP_STEP, width / count[meeting.node.id]))
         y = box.end if meeting.down else box.top
         level = y + distance if meeting.down else y - distance
-        first_line = level - OVER_LINE - (meeting.lines - 1) * line_height(theme)
+        first_line = level - OVER_LINE - (meeting.lines - 1) * theme.line_height
         text_x = box.side(side, box.y) + side * LABEL_DISTANCE if meeting.below else label_x
-        taps[meeting.node.id, id(meeting.trunk)] = Tap(x, y, level, (text_x, first_line))
-    return taps
-
-
-def line_height(theme: Theme) -> float:
-    """Between two lines of a label."""
-    return theme.label_size + 1
+        meeting.trunk.taps[meeting.node.id] = Tap(x, y, level, (text_x, first_line))
 
 
 def passing(slot: Sequence[Node]) -> Sequence[Node]:
@@ -309,4 +328,4 @@ def passing(slot: Sequence[Node]) -> Sequence[Node]:
 
 
 def _height(meeting: Meeting, theme: Theme) -> float:
-    return meeting.lines * line_height(theme) + OVER_LINE if meeting.lines else TAP_STEP
+    return meeting.lines * theme.line_height + OVER_LINE if meeting.lines else TAP_STEP

@@ -9,7 +9,7 @@ ports through which blobs go in and out. A group of operators is drawn as if it 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from math import ceil
 from typing import Literal
@@ -19,7 +19,7 @@ import msgspec
 from ..debugger.document import Role, Trace, forward_id
 from .flows import EdgeKind
 from .plumbing import Plumbing
-from .theme import MAX_TITLE, Theme, fit, label_width, title_width
+from .theme import MAX_TITLE, Theme, fit, label, label_width, title_width
 
 Fold = Literal["open", "closed"]
 
@@ -39,6 +39,42 @@ FOLD_ROOM = 28.0
 """For the mark of an operator that can open, and as much on the other side."""
 
 
+@dataclass(frozen=True)
+class Look:
+    """Colours are `#rrggbb`, `width` is the pen's."""
+
+    pen: str
+    fill: str
+    ink: str
+    width: float
+    dashed: bool
+
+
+@dataclass(frozen=True)
+class State:
+    """What a drawing marks.
+
+    Attributes:
+        position: events that have happened; None: the end of the recording, with no event marked.
+        current: id of the forward operator visited, or None.
+        net: id of the nested net that the position is in, or None.
+        new: ids of the lines that the current event brought, changed or ran.
+        accumulates: whether the current event adds gradients or merges their rows.
+        obstacles: ids of the lines that are at fault that nothing is run, or that it stops here.
+    """
+
+    position: int | None = None
+    current: str | None = None
+    net: str | None = None
+    new: frozenset[str] = frozenset()
+    accumulates: bool = False
+    obstacles: frozenset[str] = frozenset()
+
+    def is_future(self, thing: Node | Edge) -> bool:
+        """Whether `thing` does not exist yet."""
+        return self.position is not None and thing.exists_from > self.position
+
+
 class Node(msgspec.Struct, frozen=True, gc=False):
     """One line of the program, a group of them in one lane, or a port.
 
@@ -46,10 +82,9 @@ class Node(msgspec.Struct, frozen=True, gc=False):
         id: the line's id, the group's; for a port it begins with that of its net.
         is_forward: stands in the forward lane.
         title, detail: the two lines of text.
-        of: the forward operator it belongs to; its own index for a forward operator; None for a group.
         slot: height, counted from the top; nodes of one row share it.
         exists_from: since which position it is there.
-        ran: position after its run; None: never.
+        of: the forward operator it belongs to; its own index for a forward operator; None for a group.
         fold: for an operator with nested nets and for a group, whether they are shown below it.
         serves: for a port, the line that makes it exist.
         holds: for a group, the ids of all lines in it, of its own lane.
@@ -62,15 +97,100 @@ class Node(msgspec.Struct, frozen=True, gc=False):
     is_forward: bool
     title: str
     detail: str
-    of: int | None
     slot: int
     exists_from: int
-    ran: int | None
+    of: int | None = None
     fold: Fold | None = None
     serves: str = ""
     holds: frozenset[str] = frozenset()
     lines_from: tuple[int, ...] = ()
     is_on_gpu: bool = False
+
+    def is_among(self, ids: Set[str | None]) -> bool:
+        """Whether it, or something in it, is one of them."""
+        return self.id in ids or not self.holds.isdisjoint(ids)
+
+    @property
+    def classes(self) -> str:
+        """Those of its group in the picture, but for the word `node` itself."""
+        if self.role == "port":
+            return f"port {'forward' if self.is_forward else 'backward'} made-{self.exists_from} to-{self.serves}"
+        if self.role == "group":
+            return f"group {'forward' if self.is_forward else 'gradient'}"
+        return f"{self.role} gpu" if self.is_on_gpu else self.role
+
+    @property
+    def has_bar(self) -> bool:
+        """Whether a bar marks it as an operator of the backward lane."""
+        return not self.is_forward and self.role not in ("accumulation", "passed", "port")
+
+    def size(self, theme: Theme) -> tuple[float, float]:
+        """Width and height in pixels; halves of them are whole ones, which are crisp and short to write."""
+        if self.role == "accumulation":
+            return 2 * theme.sum_radius, 2 * theme.sum_radius
+        if self.role == "port":
+            return theme.port_width, theme.port_height
+        width = max(
+            title_width(fit(self.title, MAX_TITLE), theme.title_size) + NODE_PADDING,
+            label_width([self._longest_detail()], theme.detail_size) + DETAIL_PADDING,
+        )
+        if self.fold:
+            width += FOLD_ROOM
+        elif self.has_bar:
+            width += BAR_ROOM
+        return max(theme.node_width, 2.0 * ceil(width / 2)), theme.node_height
+
+    def _longest_detail(self) -> str:
+        """The second line at the position where it is longest."""
+        if self.is_forward:
+            return self.detail
+        count = len(self.lines_from)
+        return f"here · {count} of {count} made" if self.role == "group" else self.detail + NOT_YET
+
+    def text(self, state: State) -> tuple[str, str]:
+        """The two lines; the second one of an accumulation is empty."""
+        title, detail = fit(self.title, MAX_TITLE), self.detail
+        if self.role == "group":
+            return title, self._group_detail(state)
+        if detail and state.is_future(self):
+            detail += NOT_YET
+        return title, detail
+
+    def _group_detail(self, state: State) -> str:
+        """Where we are, if that is in the group; else which operators it has, or how many of them exist."""
+        here = state.new & self.holds or self.holds & {state.current}
+        if here and self.is_forward:
+            return f"here: #{min(here).rpartition('.')[2][1:]}"
+        count = len(self.lines_from) if state.position is None else bisect_right(self.lines_from, state.position)
+        progress = f"{count} of {len(self.lines_from)} made" if count < len(self.lines_from) else self.detail
+        return f"here · {progress}" if here else progress
+
+    def look(self, state: State, theme: Theme) -> Look:
+        """Fill blue: visited, orange: new, green: on a GPU; purple outline: just added; pale and dashed: to come.
+
+        What keeps the program from being run is outlined in red, and has a cross before its name.
+        """
+        dashed = self.role == "passed"
+        if self.role == "port":
+            pen = theme.future if state.is_future(self) else theme.forward if self.is_forward else theme.backward
+            return Look(pen, pen, pen, theme.pen, False)
+        if state.is_future(self):
+            return Look(theme.future, theme.fill, theme.future_text, theme.pen, True)
+        is_new, is_current = self.is_among(state.new), self.is_among({state.current})
+        width = theme.strong_pen if is_new or is_current else theme.pen
+        at_rest = theme.gpu_fill if self.is_on_gpu else theme.fill
+        if self.is_among(state.obstacles):
+            fill = theme.current_fill if is_current else theme.new_fill if is_new else at_rest
+            return Look(theme.wrong, fill, theme.text, theme.strong_pen, dashed)
+        if self.role == "accumulation":
+            return Look(theme.accumulation, theme.accumulation, theme.background, width, False)
+        if is_current:
+            return Look(theme.forward, theme.current_fill, theme.text, width, dashed)
+        if self.is_forward:
+            return Look(theme.forward, at_rest, theme.text, width, dashed)
+        is_sum = self.role in ("deduplication", "duplicate") or (is_new and state.accumulates)
+        pen = theme.accumulation if is_sum else theme.backward
+        return Look(pen, theme.new_fill if is_new else at_rest, theme.text, width, dashed)
 
 
 class Edge(msgspec.Struct, frozen=True, gc=False):
@@ -102,6 +222,28 @@ class Edge(msgspec.Struct, frozen=True, gc=False):
     @property
     def id(self) -> str:
         return f"edge-{self.number}"
+
+    @property
+    def label(self) -> list[str]:
+        """The lines beside it."""
+        return label(self.names)
+
+    @property
+    def classes(self) -> str:
+        """Those of its group, but for the word `edge` itself: its kind, when it exists, and its two ends."""
+        kind = f"{self.kind} carried" if self.carried else self.kind
+        serves = f" by-{self.serves}" if self.serves else ""
+        return f"{kind} made-{self.exists_from} from-{self.source} to-{self.target}{serves}"
+
+    def look(self, state: State, theme: Theme) -> Look:
+        """The pen, strong where it brings what the current event worked on; the label has the same colour."""
+        pen = {"forward": theme.forward, "backward": theme.backward, "saved": theme.muted}[self.kind]
+        is_future = state.is_future(self)
+        is_hot = self.kind == "backward" and self.target in state.new and not is_future
+        width = theme.saved_pen if self.kind == "saved" else theme.strong_pen if is_hot else theme.pen
+        if is_future:
+            return Look(theme.future, "none", theme.future_text, width, True)
+        return Look(pen, "none", pen, width, self.carried)
 
 
 class View(msgspec.Struct, frozen=True):
@@ -183,63 +325,6 @@ class Cluster(msgspec.Struct, frozen=True):
         return f"cluster-{self.owner}"
 
 
-def node_class(node: Node) -> str:
-    """The classes of a node, but for the word `node` itself."""
-    if node.role == "port":
-        return f"port {'forward' if node.is_forward else 'backward'} made-{node.exists_from} to-{node.serves}"
-    if node.role == "group":
-        return f"group {'forward' if node.is_forward else 'gradient'}"
-    return f"{node.role} gpu" if node.is_on_gpu else node.role
-
-
-def edge_class(edge: Edge) -> str:
-    """The classes of an edge, but for the word `edge` itself: its kind, when it exists, and its two ends."""
-    kind = f"{edge.kind} carried" if edge.carried else edge.kind
-    serves = f" by-{edge.serves}" if edge.serves else ""
-    return f"{kind} made-{edge.exists_from} from-{edge.source} to-{edge.target}{serves}"
-
-
-@dataclass(frozen=True)
-class State:
-    """What a drawing marks.
-
-    Attributes:
-        position: events that have happened; None: the end of the recording, with no event marked.
-        current: id of the forward operator visited, or None.
-        net: id of the nested net that the position is in, or None.
-        new: ids of the lines that the current event brought, changed or ran.
-        accumulates: whether the current event adds gradients or merges their rows.
-        obstacles: ids of the lines that are at fault that nothing is run, or that it stops here.
-    """
-
-    position: int | None = None
-    current: str | None = None
-    net: str | None = None
-    new: frozenset[str] = frozenset()
-    accumulates: bool = False
-    obstacles: frozenset[str] = frozenset()
-
-    def is_future(self, thing: Node | Edge) -> bool:
-        """Whether `thing` does not exist yet."""
-        return self.position is not None and thing.exists_from > self.position
-
-    def is_new(self, node: Node) -> bool:
-        """Whether the current event brought, changed or ran it, or something in it."""
-        return node.id in self.new or not self.new.isdisjoint(node.holds)
-
-    def is_current(self, node: Node) -> bool:
-        """Whether it is the forward operator visited, or holds it."""
-        return self.current is not None and (node.id == self.current or self.current in node.holds)
-
-    def is_obstacle(self, node: Node) -> bool:
-        """Whether it is at fault that nothing is run, or holds what is."""
-        return node.id in self.obstacles or not self.obstacles.isdisjoint(node.holds)
-
-    def is_hot(self, edge: Edge) -> bool:
-        """Whether `edge` brings what the current event worked on."""
-        return edge.kind == "backward" and edge.target in self.new and not self.is_future(edge)
-
-
 def state_at(trace: Trace, position: int | None, plumbing: Plumbing) -> State:
     """The state of `trace` after `position` events; what is folded is marked at the node that it is part of.
 
@@ -260,103 +345,3 @@ def state_at(trace: Trace, position: int | None, plumbing: Plumbing) -> State:
     current = forward and plumbing.shown(forward)
     net = event.subnet and plumbing.shown(event.subnet)
     return State(position, current, net, shown(event.lines), event.kind in SUMS, obstacles)
-
-
-@dataclass(frozen=True)
-class Look:
-    """Colours are `#rrggbb`, `width` is the pen's."""
-
-    pen: str
-    fill: str
-    ink: str
-    width: float
-    dashed: bool
-
-
-def node_look(node: Node, state: State, theme: Theme) -> Look:
-    """Blue fill: visited; orange fill: new, or purple outline: just added; pale and dashed: to come.
-
-    Green fill: on a GPU.
-
-    What keeps the program from being run is outlined in red, and has a cross before its name.
-    """
-    dashed = node.role == "passed"
-    if node.role == "port":
-        pen = theme.future if state.is_future(node) else theme.forward if node.is_forward else theme.backward
-        return Look(pen, pen, pen, theme.pen, False)
-    if state.is_future(node):
-        return Look(theme.future, theme.fill, theme.future_text, theme.pen, True)
-    is_new, is_current = state.is_new(node), state.is_current(node)
-    width = theme.strong_pen if is_new or is_current else theme.pen
-    at_rest = theme.gpu_fill if node.is_on_gpu else theme.fill
-    if state.is_obstacle(node):
-        fill = theme.current_fill if is_current else theme.new_fill if is_new else at_rest
-        return Look(theme.wrong, fill, theme.text, theme.strong_pen, dashed)
-    if node.role == "accumulation":
-        return Look(theme.accumulation, theme.accumulation, theme.background, width, False)
-    if is_current:
-        return Look(theme.forward, theme.current_fill, theme.text, width, dashed)
-    if node.is_forward:
-        return Look(theme.forward, at_rest, theme.text, width, dashed)
-    is_sum = node.role in ("deduplication", "duplicate") or (is_new and state.accumulates)
-    pen = theme.accumulation if is_sum else theme.backward
-    return Look(pen, theme.new_fill if is_new else at_rest, theme.text, width, dashed)
-
-
-def edge_look(edge: Edge, state: State, theme: Theme) -> Look:
-    """The pen of an edge; its label has the same colour."""
-    pen = {"forward": theme.forward, "backward": theme.backward, "saved": theme.muted}[edge.kind]
-    width = theme.saved_pen if edge.kind == "saved" else theme.strong_pen if state.is_hot(edge) else theme.pen
-    if state.is_future(edge):
-        return Look(theme.future, "none", theme.future_text, width, True)
-    return Look(pen, "none", pen, width, edge.carried)
-
-
-def node_text(node: Node, state: State) -> tuple[str, str]:
-    """The two lines of a node; the second one of an accumulation is empty."""
-    title, detail = fit(node.title, MAX_TITLE), node.detail
-    if node.role == "group":
-        return title, _group_detail(node, state)
-    if detail and state.is_future(node):
-        detail += NOT_YET
-    return title, detail
-
-
-def _group_detail(node: Node, state: State) -> str:
-    """Where we are, if that is in the group; else which operators it has, or how many of them exist."""
-    here = state.new & node.holds or node.holds & {state.current}
-    if here and node.is_forward:
-        return f"here: #{min(here).rpartition('.')[2][1:]}"
-    count = len(node.lines_from) if state.position is None else bisect_right(node.lines_from, state.position)
-    progress = f"{count} of {len(node.lines_from)} made" if count < len(node.lines_from) else node.detail
-    return f"here · {progress}" if here else progress
-
-
-def _longest_detail(node: Node) -> str:
-    """The second line of a node at the position where it is longest."""
-    if node.is_forward:
-        return node.detail
-    count = len(node.lines_from)
-    return f"here · {count} of {count} made" if node.role == "group" else node.detail + NOT_YET
-
-
-def node_size(node: Node, theme: Theme) -> tuple[float, float]:
-    """Width and height in pixels; halves of them are whole ones, which are crisp and short to write."""
-    if node.role == "accumulation":
-        return 2 * theme.sum_radius, 2 * theme.sum_radius
-    if node.role == "port":
-        return theme.port_width, theme.port_height
-    width = max(
-        title_width(fit(node.title, MAX_TITLE), theme.title_size) + NODE_PADDING,
-        label_width([_longest_detail(node)], theme.detail_size) + DETAIL_PADDING,
-    )
-    if node.fold:
-        width += FOLD_ROOM
-    elif has_bar(node):
-        width += BAR_ROOM
-    return max(theme.node_width, 2.0 * ceil(width / 2)), theme.node_height
-
-
-def has_bar(node: Node) -> bool:
-    """Whether a bar marks it as an operator of the backward lane."""
-    return not node.is_forward and node.role not in ("accumulation", "passed", "port")

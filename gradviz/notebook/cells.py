@@ -39,6 +39,8 @@ INLINE = 64
 OURS = "gradviz.operators."
 """Where kernels are that need nothing but arrays; that of a function in Python needs the very call."""
 
+KEEP_ALL = "session.to_html and session.save keep all that was recorded."
+
 NOT_FINITE = re.compile(r"(?<![\w\"])(nan|inf)\b")
 
 Cell = dict[str, Any]
@@ -134,7 +136,12 @@ def with_values(recording: Recording | None, what: str) -> Recording:
         reason = "nothing was run when it was recorded."
     else:
         reason, ways_out = f"nothing was run. {recording.obstacle.message}", list(recording.obstacle.ways_out)
-    raise NotebookError(f"No {what} can be made of this session: {reason}", kind="no_values", ways_out=ways_out)
+    raise impossible(what, reason, ways_out)
+
+
+def impossible(what: str, reason: str, ways_out: Sequence[str]) -> NotebookError:
+    """The error of a session that no `what` can be made of."""
+    return NotebookError(f"No {what} can be made of this session: {reason}", kind="no_values", ways_out=ways_out)
 
 
 def operators_of(lines: Sequence[Line]) -> list[Line]:
@@ -204,9 +211,8 @@ class Cells(ABC):
         lines = [self._feed(name, version) for name, version in self.fed().items()]
         if not self.is_live:
             return [*lines, self.ws]
-        begin = (
-            f"{self.live} = gradviz.live({self.net}, workspace={self.ws}{f', skip={self._skip}' * bool(self._skip)})"
-        )
+        skip = f", skip={self._skip}" if self._skip else ""
+        begin = f"{self.live} = gradviz.live({self.net}, workspace={self.ws}{skip})"
         return [*lines, f"{self.net} = gradviz.Net({quoted(self._trace.name)})", begin, self.live]
 
     def _feed(self, name: str, version: str) -> str:
@@ -231,7 +237,7 @@ class Cells(ABC):
                 yield from self._step(self._operators[line.id], line)
 
     def _step(self, op: Operator, line: Line) -> Iterator[Cell]:
-        title = f"### `{', '.join(line.outputs)} = {line.type}({', '.join(line.inputs)})`"
+        title = title_of(line)
         if (foreign := self._foreign(op)) is not None:
             yield text_cell(title, *self._story(line), self._why_given(op, line, foreign))
             yield code_cell(*self._give(op, line), *self._look(op, line))
@@ -288,14 +294,10 @@ class Cells(ABC):
 
     def _why_given(self, op: Operator, line: Line, foreign: Operator) -> str:
         if foreign is not op:
-            raise NotebookError(
-                f"No {self.what} can be made of this session: a net in {op.type} has {foreign.type}, whose kernel is "
-                "not part of gradviz.",
-                kind="no_values",
-                ways_out=[
-                    "session.to_html and session.save keep all that was recorded.",
-                    'In the kernel that has it: session.to_cells("pass"), or Cells in the widget.',
-                ],
+            raise impossible(
+                self.what,
+                f"a net in {op.type} has {foreign.type}, whose kernel is not part of gradviz.",
+                [KEEP_ALL, 'In the kernel that has it: session.to_cells("pass"), or Cells in the widget.'],
             )
         if op.type.startswith("PythonFunction"):
             return f"{line.type} is a function in Python that ran once, so what it gave is fed here as it was recorded."
@@ -307,14 +309,10 @@ class Cells(ABC):
     def _give(self, op: Operator, line: Line) -> Iterator[str]:
         for name, version in zip(op.outputs, line.outputs, strict=True):
             if key_of(version) not in self._recording.values:
-                raise NotebookError(
-                    f"No {self.what} can be made of this session: gradviz has no kernel of {op.type}, and what it "
-                    f"gave, {version}, was not recorded.",
-                    kind="no_values",
-                    ways_out=[
-                        "session.to_html and session.save keep all that was recorded.",
-                        "gradviz.live(...) goes backward one operator a cell: live.step(), or %step.",
-                    ],
+                raise impossible(
+                    self.what,
+                    f"gradviz has no kernel of {op.type}, and what it gave, {version}, was not recorded.",
+                    [KEEP_ALL, "gradviz.live(...) goes backward one operator a cell: live.step(), or %step."],
                 )
             yield f"{self.ws}.feed({quoted(name)}, {self._code_of(f'given/{version}', version)})"
 
@@ -367,11 +365,8 @@ class _Notebook(Cells):
         backward = len(operators_of(self._trace.backward))
         ys = ", ".join(f"`{y}`" for y in self._trace.ys)
         yield f"Operators of the net: {len(self._trace.forward)}; of its backward pass from {ys}: {backward}."
-        does = (
-            "is a step of `live`: it runs one operator and shows what that wrote"
-            if self.is_live
-            else "runs one operator"
-        )
+        step = "is a step of `live`: it runs one operator and shows what that wrote"
+        does = step if self.is_live else "runs one operator"
         holds = " The last cell holds every gradient against the recorded one." * self._ends_in_gradients()
         yield (
             f"Each cell below {does}, first those of the net, then those of its backward pass; the text "
@@ -394,10 +389,8 @@ class _Notebook(Cells):
             return
         yield text_cell("## The gradients", "They are those of the recording, up to the rounding of another machine.")
         gradients = self._gradients().items()
-        listed = "".join(
-            f"\n    {quoted(name)}: {self._code_of(f'gradient/{name}', version)}," for name, version in gradients
-        )
-        yield code_cell(f"gradients = {{{listed}\n}}", *["ws = live.workspace"] * self.is_live, CHECK)
+        listed = [f"    {quoted(name)}: {self._code_of(f'gradient/{name}', version)}," for name, version in gradients]
+        yield code_cell("gradients = {", *listed, "}", *["ws = live.workspace"] * self.is_live, CHECK)
 
     def _ends_in_gradients(self) -> bool:
         """Whether there are some to compare: the pass came to its end, or stands still on its way."""
@@ -426,6 +419,11 @@ class _Notebook(Cells):
         return f"kept[{quoted(name)}]"
 
 
+def title_of(line: Line) -> str:
+    """The title of the cell of an operator."""
+    return f"### `{', '.join(line.outputs)} = {line.type}({', '.join(line.inputs)})`"
+
+
 def text_cell(*paragraphs: str) -> Cell:
     """A cell of text."""
     return {"cell_type": "markdown", "metadata": {}, "source": "\n\n".join(paragraphs)}
@@ -451,9 +449,9 @@ def array_of(value: Array | ScopeStack, what: str) -> Array:
         NotebookError: ``no_values``: it is a stack of workspaces.
     """
     if isinstance(value, ScopeStack):
-        raise NotebookError(
-            f"No {what} can be made of this session: it is fed a stack of workspaces, which cannot be written down.",
-            kind="no_values",
-            ways_out=["Take the operators that fill the stack too: insert the group, or the whole pass."],
+        raise impossible(
+            what,
+            "it is fed a stack of workspaces, which cannot be written down.",
+            ["Take the operators that fill the stack too: insert the group, or the whole pass."],
         )
     return value

@@ -41,37 +41,36 @@ logger = logging.getLogger(__name__)
 TARGET = "gradviz"
 
 
-class Move(msgspec.Struct, frozen=True, tag_field="type", tag="position"):
-    """What a panel may say: take this session to this position."""
+class OfSession(msgspec.Struct, frozen=True, tag_field="type"):
+    """What a panel may say of a session."""
 
     id: str
+
+
+class Move(OfSession, frozen=True, tag="position"):
+    """Take it to this position."""
+
     position: int
 
 
-class Mark(msgspec.Struct, frozen=True, tag_field="type", tag="marks"):
-    """What a panel may say: this is marked in this session now."""
+class Mark(OfSession, frozen=True, tag="marks"):
+    """This is marked in it now."""
 
-    id: str
     breakpoints: list[BreakpointEntry]
     watches: list[str]
 
 
-class Choose(msgspec.Struct, frozen=True, tag_field="type", tag="choose"):
-    """What a panel may say: this session is the active one now."""
-
-    id: str
+class Choose(OfSession, frozen=True, tag="choose"):
+    """It is the active one now."""
 
 
-class GoOn(msgspec.Struct, frozen=True, tag_field="type", tag="go_on"):
-    """What a panel may say: let the cell that waits at this session go on."""
-
-    id: str
+class GoOn(OfSession, frozen=True, tag="go_on"):
+    """Let the cell that waits at it go on."""
 
 
-class Ask(msgspec.Struct, frozen=True, tag_field="type", tag="ask"):
-    """What a panel may say: ask this session."""
+class Ask(OfSession, frozen=True, tag="ask"):
+    """Answer a question about it."""
 
-    id: str
     question: Question
 
 
@@ -90,7 +89,7 @@ class Channel:
         self._end: Callable[[], None] = lambda: None
         self._sign: BaseComm | None = None
         self._announced: str | None = None
-        self._listed: list[dict[str, str]] = []
+        self._listed = self._listing()
         self._shown: Trace | None = None
         self._speaking: BaseComm | None = None
         # Panels that chose a session that is gone, and show none until one is displayed or chosen.
@@ -152,10 +151,10 @@ class Channel:
 
     def tell(self) -> None:
         """Tell all panels which sessions there are and which one is active, unless they know."""
-        listed = self._list()
+        listed = self._listing()
         if listed != self._listed:
             self._listed = listed
-            self._send(_listing(listed))
+            self._send(listed)
         session = self._current()
         active = session.id if session is not None else None
         if active != self._announced:
@@ -169,7 +168,7 @@ class Channel:
         self._panels[panel.comm_id] = panel
         panel.on_msg(lambda message: self._heard(panel, message))
         panel.on_close(lambda _message: self._forget(panel))
-        panel.send(_listing(self._list()))
+        panel.send(self._listing())
         panel.send(self._introduction(self._current()))
 
     def _forget(self, panel: BaseComm) -> None:
@@ -180,8 +179,9 @@ class Channel:
         for panel in self._panels.values():
             panel.send(message)
 
-    def _list(self) -> list[dict[str, str]]:
-        return [{"id": session.id, "label": label} for session, label in self.sessions.items()]
+    def _listing(self) -> dict[str, Any]:
+        sessions = [{"id": session.id, "label": label} for session, label in self.sessions.items()]
+        return {"type": "sessions", "protocol": PROTOCOL, "sessions": sessions}
 
     def _touch(self, session: Shown) -> None:
         self._recent.pop(session, None)
@@ -279,10 +279,6 @@ class Channel:
 def kernel_channel() -> Channel:
     """The one channel of this kernel."""
     return Channel()
-
-
-def _listing(sessions: list[dict[str, str]]) -> dict[str, Any]:
-    return {"type": "sessions", "protocol": PROTOCOL, "sessions": sessions}
 
 
 def _marks(session: Shown) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from ..program.operator import free_name, key_of, parts_of
 from ..runtime.devices import is_on_gpu
 from . import kernel_shell
 from .cell_code import quoted
-from .cells import Cell, Cells, NotebookError, array_of, code_cell, operators_of, text_cell, with_values
+from .cells import Cell, Cells, NotebookError, array_of, code_cell, operators_of, text_cell, title_of, with_values
 
 Of = Literal["operator", "group", "pass"]
 """Of what: the operator at a position, the operator of the net with all that it brings, or the whole pass."""
@@ -135,9 +135,8 @@ def _steps_of_tensors(session: str, trace: Trace, recording: Recording, names: M
     lines = operators_of(trace.backward)
     for at, end in zip(begins, [*begins[1:], trace.length], strict=False):
         made = [line for line in lines if at <= line.made <= end]
-        titles = [f"### `{', '.join(line.outputs)} = {line.type}({', '.join(line.inputs)})`" for line in made]
         said = [trace.narration(one) for one in dict.fromkeys([at, *(line.made for line in made)])]
-        cells += [text_cell(*titles, *said), code_cell(f"{live}.step()")]
+        cells += [text_cell(*map(title_of, made), *said), code_cell(f"{live}.step()")]
     last = dict(key_of(one) for line in lines for one in line.outputs if one in trace.values)
     versions = {name: f"{name}@{number}" for name, number in last.items()}
     recorded = f"{session}.value(version, at={trace.length})"

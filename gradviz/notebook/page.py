@@ -167,7 +167,7 @@ def within(trace: Trace, budget: int) -> tuple[Trace, str]:
     First fewer of the first elements of each array are kept, then none, then no statistics either. The shapes, dtypes
     and counts of NaN, infinities and zeros always stay. The second result is a sentence, empty where all is there.
     """
-    values = _values(trace)
+    values = [*trace.values.values(), *trace.arrays]
     size = len(msgspec.json.encode([trace.values, as_rows(trace.arrays)]))
     if size <= budget:
         return trace, ""
@@ -186,12 +186,8 @@ def within(trace: Trace, budget: int) -> tuple[Trace, str]:
     return bare, "To keep the page small, all numbers of values were left out; their shapes and types are there."
 
 
-def _values(trace: Trace) -> list[Value]:
-    return [*trace.values.values(), *trace.arrays]
-
-
 def _with(trace: Trace, values: list[Value]) -> Trace:
-    """`trace` with other values, in the order of `_values`."""
+    """`trace` with other values: those of its blobs, then its arrays."""
     count = len(trace.values)
     return replace(trace, values=dict(zip(trace.values, values[:count], strict=True)), arrays=values[count:])
 

@@ -127,23 +127,22 @@ def _wanted(trace: Trace) -> Iterator[_Wanted]:
     for word, (positions, end) in touched.items():
         yield _Wanted("why_none", [word], positions, end)
         yield _Wanted("versions", [word], positions, end)
-    faulty = [blob for blob, value in trace.values.items() if _is_faulty(value)]
-    added = [one.blob for one in trace.ledgers if one.subnet is None]
+    values = {f"{outermost}{blob}": value for blob, value in trace.values.items()}
+    added = dict.fromkeys(f"{outermost}{one.blob}" for one in trace.ledgers if one.subnet is None)
+    gradients = [f"{outermost}{blob}@0" for blob in trace.gradients]
     # A value was born where it was, but that a name may be that of another value before.
-    born = {f"{outermost}{blob}": sorted({0, *touched.get(f"{outermost}{blob}", ([], 0))[0]}) for blob in trace.values}
-    yield from (_Wanted("provenance", [f"{outermost}{blob}"], born[f"{outermost}{blob}"]) for blob in faulty)
-    yield from (
-        _Wanted("paths", [f"{outermost}{blob}"], [0], is_constant=True, share=0.6) for blob in dict.fromkeys(added)
-    )
+    born = {word: sorted({0, *touched.get(word, ([], 0))[0]}) for word in values}
+    yield from (_Wanted("provenance", [word], born[word]) for word, value in values.items() if _is_faulty(value))
+    yield from (_Wanted("paths", [word], [0], is_constant=True, share=0.6) for word in added)
     checks = list(_checks(trace, outermost))
     yield from (check._replace(share=0.6) for check in checks)
-    single = {f"{outermost}{name}@0" for name in trace.gradients}.difference(f"{outermost}{blob}" for blob in added)
+    single = set(gradients).difference(added)
     yield from (_Wanted("ledger", [word], at) for word, (at, _) in touched.items() if word in single)
     yield _Wanted("state", [], list(range(count + 1)))
     yield from (_Wanted("diff", [at - 1], [at], at + 1) for at in range(1, count + 1))
     yield from checks
     yield from (_Wanted("provenance", [word], positions) for word, positions in born.items())
-    yield from (_Wanted("paths", [f"{outermost}{blob}@0"], [0], is_constant=True) for blob in trace.gradients)
+    yield from (_Wanted("paths", [word], [0], is_constant=True) for word in gradients)
 
 
 def _is_faulty(value: Value) -> bool:

@@ -39,11 +39,7 @@ def save(session: Shown, form: str, name: str, replace: int) -> Saved:
         NotebookError: the recording cannot be a notebook.
     """
     ending = ENDINGS[form]
-    path = (
-        Path(name if name.endswith(ending) else name + ending).expanduser().absolute()
-        if name
-        else _page_path(session.name)
-    )
+    path = Path(name.removesuffix(ending) + ending).expanduser().absolute() if name else _page_path(session.name)
     if path.exists() and not replace:
         raise FileError(
             f"{path} is there already; it is left as it is.",

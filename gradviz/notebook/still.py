@@ -95,13 +95,12 @@ def _written(trace: Trace, position: int) -> Iterator[str]:
     for version in last.outputs if last.kind == "operator" else ():
         if (value := trace.values.get(version)) is None or value.stack is not None:
             continue
-        rows = [[number if isinstance(number, str) else f"{number:.6g}" for number in row] for row in value.preview]
-        width = max((len(number) for row in rows for number in row), default=0)
-        is_whole = sum(map(len, rows)) == value.size
-        heading = (
-            f"{version}, {' × '.join(map(str, value.shape)) or 'a number'}{'' if is_whole else ', where it begins'}:"
-        )
-        yield "\n".join([heading, *("  ".join(number.rjust(width) for number in row) for row in rows)])
+        numbers = [[number if isinstance(number, str) else f"{number:.6g}" for number in row] for row in value.preview]
+        width = max((len(number) for row in numbers for number in row), default=0)
+        shape = " × ".join(map(str, value.shape)) or "a number"
+        part = "" if sum(map(len, numbers)) == value.size else ", where it begins"
+        corner = ("  ".join(one.rjust(width) for one in row) for row in numbers)
+        yield "\n".join([f"{version}, {shape}{part}:", *corner])
 
 
 def _halves(trace: Trace) -> list[tuple[str, list[Line]]]:
@@ -158,18 +157,11 @@ def rows(trace: Trace, lines: Sequence[Line], position: int) -> Iterator[Row]:
 
 
 def _text(line: Line, position: int) -> str:
-    inputs, outputs = _names(line, position)
+    """A line as it reads at `position`; one that does not exist yet as it will at first."""
+    now = next((one for one in reversed(line.history) if one.at <= position), line.history[0])
+    inputs, outputs = joined(now.inputs), joined(now.outputs)
     if line.kind == "passed":
-        number, gradients = "", joined(f"∂{blob}" for blob in outputs)
-        return f"{number:<4} {gradients} := {joined(inputs)}  passed through {line.type} #{line.of}"
+        gradients = joined(f"∂{blob}" for blob in now.outputs)
+        return f"{'':<4} {gradients} := {inputs}  passed through {line.type} #{line.of}"
     number = f"#{line.number}" if line.role == "forward" else line.id.rpartition(".")[2]
-    return f"{number:<4} {joined(outputs)} = {line.type}({joined(inputs)})"
-
-
-def _names(line: Line, position: int) -> tuple[list[str], list[str]]:
-    """What the line read and wrote at `position`; a line that does not exist yet reads as it will at first."""
-    now = line.history[0]
-    for revision in line.history:
-        if revision.at <= position:
-            now = revision
-    return now.inputs, now.outputs
+    return f"{number:<4} {outputs} = {line.type}({inputs})"

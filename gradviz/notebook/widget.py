@@ -92,10 +92,10 @@ class DebuggerWidget(anywidget.AnyWidget):
     """Counts the changes of all that is above: a page that comes back may get the state that it asked for after what
     has changed since, and knows by this."""
 
-    def __init__(self, session: Shown, **traits: Any) -> None:
+    def __init__(self, session: Shown) -> None:
         self._session = weakref.ref(session)
         self._shown = session.view()
-        super().__init__(**_state(session, self._shown), protocol=PROTOCOL, **traits)
+        super().__init__(**_state(session, self._shown), protocol=PROTOCOL)
         self._observe(session)
         self.on_msg(self._hear)
 

@@ -7,7 +7,7 @@ import pytest
 
 import gradviz
 from gradviz.cli import main
-from gradviz.cli.files import MOST_BYTES
+from gradviz.cli.inputs import MOST_BYTES
 from tests.cli.conftest import Command
 
 

@@ -29,7 +29,7 @@ from gradviz.drawing.nesting import GROUPED, Nesting
 from gradviz.drawing.place import halves
 from gradviz.drawing.render import FIRST_PHRASE, FIRST_WORD, abstract
 from gradviz.drawing.theme import Clock, label_width
-from gradviz.drawing.view import State, View, node_size, node_text, state_at
+from gradviz.drawing.view import State, View, state_at
 from gradviz.notebook.progress import words
 from tests.drawing.examples import Operator, chain, residual, trace
 from tests.drawing.nested import loop
@@ -75,8 +75,8 @@ def test_the_words_of_a_group_have_room_at_every_position():
     for position in range(0, len(document.events) + 1, 31):
         state = state_at(document, position, Nesting(document).plumbing)
         for node in outermost.nodes:
-            _, detail = node_text(node, state)
-            assert label_width([detail], LIGHT.detail_size) < node_size(node, LIGHT)[0], detail
+            _, detail = node.text(state)
+            assert label_width([detail], LIGHT.detail_size) < node.size(LIGHT)[0], detail
 
 
 def picture(drawn: View) -> str:
@@ -231,7 +231,7 @@ def test_a_picture_says_in_which_group_the_position_is_and_what_of_it_is_made():
     assert "0 of 60 made" in source
     nesting = Nesting(document)
     state = state_at(document, position, nesting.plumbing)
-    assert sum(state.is_new(node) for node in view(nesting).nodes) == 1
+    assert sum(node.is_among(state.new) for node in view(nesting).nodes) == 1
 
 
 def test_the_layout_of_ten_thousand_operators_takes_ten_times_as_long_as_that_of_a_thousand():

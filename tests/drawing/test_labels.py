@@ -10,11 +10,11 @@ import gradviz
 from gradviz.debugger.document import Trace
 from gradviz.drawing import LIGHT
 from gradviz.drawing.assembly import view
-from gradviz.drawing.labels import HEADINGS
 from gradviz.drawing.lanes import lanes
 from gradviz.drawing.nesting import Nesting
 from gradviz.drawing.theme import Clock, label
 from gradviz.drawing.view import State
+from gradviz.drawing.ways import HEADINGS
 from tests.browser.programs import random_program, record
 from tests.drawing.nested import workspace
 from tests.drawing.shapes import Rectangle, box, groups, line_of, overlap, points, text_boxes

@@ -25,7 +25,6 @@ from .usage import show
 FEW = 6
 """Numbers that a table shows one by one; of more it shows their range."""
 
-
 MOST_ROWS = 40
 
 
@@ -44,9 +43,8 @@ class RanView(Answer, frozen=True):
     picture: str
 
     def blocks(self) -> Iterator[Block]:
-        yield Grid(
-            "Operators that ran", ("operator", "read", "wrote", "numbers"), first_of(self.rows, MOST_ROWS, tuple)
-        )
+        rows = first_of(self.rows, MOST_ROWS, tuple)
+        yield Grid("Operators that ran", ("operator", "read", "wrote", "numbers"), rows)
         if self.fed:
             yield Bullets(self.fed)
 
@@ -117,25 +115,22 @@ class NetCells:
             live = self._names[f"{name}_live"] = self._package.live(net, workspace=Workspace())
             self._nets[live] = net
         since, fed = len(live.session), list[str]()
+        anew = f'write net = gradviz.Net("{name}") first.'
         try:
             parse_ys([*ys], {blob for op in net.ops for blob in (*op.inputs, *op.outputs)})
             fed = self._feed(live, net, len(net.ops) - live.left)
             if _has(before, net.ops[len(before) :]):
-                fed.append(
-                    "The net has had these operators before, and has them once more now. To begin anew, write "
-                    f'net = gradviz.Net("{name}") first.'
-                )
+                fed.append(f"The net has had these operators before, and has them once more now. To begin anew, {anew}")
             while live.left:
                 live.step(device=device)
         except BaseException as error:  # an interrupt, too
             ran = 0
             with suppress(GradvizError):  # the net was changed in what has run
                 ran = len(net.ops) - live.left
-            net.ops[:] = net.ops[:ran] if ran > len(before) else before
-            outcome = "What has not run is taken out of the net"
-            if ran <= len(before):
-                outcome = "The net is as it was before the cell"
-            anew = f'write net = gradviz.Net("{name}") first.'
+            kept, outcome = before, "The net is as it was before the cell"
+            if ran > len(before):
+                kept, outcome = net.ops[:ran], "What has not run is taken out of the net"
+            net.ops[:] = kept
             if isinstance(error, GradvizError):
                 again = *error.ways_out, f"{outcome}: correct it, and run it again.", f"Or begin anew: {anew}"
                 error.ways_out = (f"Begin anew: {anew}",) if error.kind == "not_live" else again

@@ -8,8 +8,7 @@ from typing import Any
 from ..channel import kernel_channel
 from ..session_protocol import Shown
 from .current import all_sessions, current_session, session_called
-from .glance import Glance, glance
-from .recorded import recorded
+from .glance import Glance, glance, recorded
 from .usage import count
 
 
