@@ -197,3 +197,21 @@ def test_what_ran_and_was_not_kept_is_not_said_to_have_never_run(host: Host) -> 
     value = view.inspector.get_by_role("tabpanel", name="Value")
     expect(value).to_contain_text("not kept")
     expect(value).not_to_contain_text("was not run")
+
+
+def clipped_sum() -> torch.Tensor:
+    """A hook changes the sum of two gradients."""
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    h = x * 2
+    h.register_hook(lambda gradient: gradient.clamp(max=6))
+    return (h * h).sum()
+
+
+@on_a_page
+def test_a_ledger_says_what_a_hook_has_made_of_the_sum(host: Host) -> None:
+    view = host.show(clipped_sum)
+    view.run_to("Accumulated")
+    ledger = view.inspector.get_by_role("tabpanel", name="Ledger")
+    expect(ledger).to_contain_text("A hook has made mul_grad@2 of it: that is the gradient.")
+    ledger.get_by_role("button", name="mul_grad@2").click()
+    expect(view.narration).to_contain_text("mul_grad@2 = hook(mul_grad@1)")

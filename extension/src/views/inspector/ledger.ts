@@ -2,7 +2,7 @@
 
 import { hasNumbers, isAdded, ledgerAt } from "../../lesson/lesson";
 import { placesOf } from "../../model/recording/cursor";
-import { memoized, subnetsById } from "../../model/recording/lookup";
+import { beginOf, memoized, subnetsById } from "../../model/recording/lookup";
 import { loopAround, recordedAt, roundText } from "../../model/recording/values";
 import type { Contribution, Ledger, Merge, Scalar, SliceName, Trace, Value } from "../../model/schema";
 import { count, counted, describe, NOT_COMPUTED, NOT_YET, NOT_YET_IN_SHORT, percent, picture, quantity } from "../elements/numbers";
@@ -41,7 +41,8 @@ export function ledgerCard(trace: Trace, whole: Ledger, position: number, isVeil
   const head = element("tr", {}, cell("th", "from"), cell("th", "‖·‖", "gv-right"), cell("th", "share"), cell("th", "cos", "gv-right"));
   const table = element("table", { class: "gv-ledger" }, element("caption", {}, ...caption(trace, ledger)), element("thead", {}, head));
   const value = isVeiled && isLater ? undefined : recordedAt(trace, { ...ledger, blob: ledger.total });
-  table.append(contributionBody(trace, ledger, isLoop, words, go), element("tfoot", {}, ...totalRows(trace, ledger, value, isLater, words)));
+  const foot = element("tfoot", {}, ...totalRows(trace, ledger, value, isLater, words), ...hookRow(trace, ledger, isVeiled ? position : Infinity, go));
+  table.append(contributionBody(trace, ledger, isLoop, words, go), foot);
   const chart = isLoop && ledger.contributions.length > 2 ? [columns(ledger.contributions.map(({ norm }) => norm), -1, "norm of each iteration's gradient")] : [];
   return element("div", { class: "gv-card" }, ...chart, table, ...(value ? [picture(ledger.total, value)] : []));
 }
@@ -147,6 +148,16 @@ function totalRows(trace: Trace, ledger: Ledger, value: Value | undefined, isLat
     sum.append(element("td", { class: "gv-note", colspan: 2, title: "1 − ‖sum‖ / sum of ‖·‖" }, cancelled));
   }
   return [sum, kind];
+}
+
+/** What a hook has made of the sum by a position, and the way there; nothing where none has changed it. */
+function hookRow(trace: Trace, ledger: Ledger, position: number, go: (position: number) => void): HTMLElement[] {
+  const number = trace.events.findIndex(({ kind, subnet, blobs }) => kind === "HookRan" && subnet === ledger.subnet && blobs.includes(ledger.total));
+  const at = beginOf(trace) + number + 1;
+  if (number < 0 || at > position) return [];
+  const after = linkButton(() => go(at), ...version(trace.events[number]?.blobs[0] ?? ""));
+  after.title = `Event ${at}`;
+  return [element("tr", {}, element("td", { class: "gv-note", colspan: 4 }, "A hook has made ", after, " of it: that is the gradient."))];
 }
 
 function cell(tag: "th" | "td", text: string, className = ""): HTMLElement {
