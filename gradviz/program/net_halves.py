@@ -89,13 +89,10 @@ class NetHalves:
         return number([*self.forward, *self.backward], self._initial)
 
     @cached_property
-    def _parts(self) -> tuple[Part, Part]:
+    def parts(self) -> tuple[Part, Part]:
+        """Its forward half and its backward half, ready to run."""
         count = len(self.forward)
         return Part(self.program[:count], self._initial), Part(self.program[count:], ())
-
-    def part(self, is_backward: bool) -> Part:
-        """The half that runs."""
-        return self._parts[is_backward]
 
     def __iter__(self) -> Iterator[NetHalves]:
         """Itself and every net inside, an outer one before those in it."""

@@ -21,7 +21,7 @@ from ..program.events import KINDS, EnteredSubnet, Failed, LeftSubnet, Ran, elem
 from ..program.net_halves import Key, NetHalves, Part
 from ..program.operator import BlobVersion, Ssa
 from .devices import CPU
-from .store import Shelf, Store, entries_of, new_values
+from .store import Shelf, Store, new_values
 
 NOWHERE = -1
 """Stands for no run, and for no event."""
@@ -41,11 +41,6 @@ HEAD, BEHIND = 5, sys.maxsize
 
 Lookup = Callable[[str], Any]
 """Gives what stands for a blob, of which nothing is read back; None: it is not there."""
-
-
-def lookup_in(blobs: Mapping[str, Array]) -> Lookup:
-    """Looks blobs up."""
-    return entries_of(blobs).get
 
 
 class Planned(Protocol):
@@ -79,7 +74,7 @@ class Half:
     @property
     def part(self) -> Part:
         """What it consists of."""
-        return self.net.part(self.is_backward)
+        return self.net.parts[self.is_backward]
 
     @property
     def program(self) -> Sequence[Ssa[BlobVersion]]:

@@ -67,8 +67,8 @@ class TapeLog(Log):
         self._gradients = ir.gradient_map
         self._runs = True
         net = nets_of(self.expression.operators, self.operators, [])
-        self.program = net.part(True).program
-        for index, ssa in enumerate(net.part(False).program):
+        self.program = net.parts[True].program
+        for index, ssa in enumerate(net.parts[False].program):
             self._ran_forward(index, shown(ssa.op), ssa.in_versions, ssa.out_versions)
 
     def ran(self, position: int, outputs: Sequence[Array | None], seconds: float) -> None:
