@@ -59,7 +59,6 @@ class Half:
         operator: index of the operator that runs it, in the whole program or in the net around.
         number: among all halves that have run.
         is_backward: whether this is the net's backward pass.
-        is_scoped: whether a Do runs it, in a workspace of its own.
         inside: the halves in it that have run, by the places of their operators and their arguments.
     """
 
@@ -69,7 +68,6 @@ class Half:
         self.number = number
         self.is_backward = is_backward
         self.inside: dict[tuple[int, str], Half] = {}
-        self.is_scoped = net.argument == "net"
 
     @property
     def part(self) -> Part:

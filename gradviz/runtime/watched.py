@@ -233,7 +233,8 @@ class WatchedExecution:
         notes, half, run, place = self.notes, self._half, self._run, parent.position
         inner = half.inside.get((place, argument)) or notes.new_half(half, place, argument)
         look = entries_of(values).get
-        note = [inner, run, iteration, steps, values if inner.is_scoped else None, *map(look, inner.names_read)]
+        of_do = values if argument == "net" else None
+        note = [inner, run, iteration, steps, of_do, *map(look, inner.names_read)]
         self._half, self._run = inner, len(notes.noted)
         notes.codes.append(ENTERED)
         notes.noted.append(note)
