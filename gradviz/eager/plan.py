@@ -30,12 +30,11 @@ Answer = tuple[int, ...]
 
 
 class Step(NamedTuple):
-    """One gradient operator: `pick` takes what it reads out of a list of all values; it makes `outputs`."""
+    """One gradient operator: `pick` takes what it reads out of a list of all values."""
 
     kernel: Callable[..., Any]
     op: Operator
     pick: Callable[[Sequence[Any]], Sequence[Any]]
-    outputs: int
 
 
 def run_steps(steps: Iterable[Step], values: list[Any]) -> None:
@@ -44,12 +43,12 @@ def run_steps(steps: Iterable[Step], values: list[Any]) -> None:
     Raises:
         ValueError: an operator makes too little.
     """
-    for kernel, op, pick, count in steps:
+    for kernel, op, pick in steps:
         result = kernel(op, *pick(values))
         if type(result) is np.ndarray:
             values.append(result)
         else:
-            values += as_outputs(result, count)
+            values += as_outputs(result, len(op.outputs))
 
 
 def as_outputs(result: Any, count: int) -> Sequence[Array]:
@@ -67,12 +66,12 @@ def as_outputs(result: Any, count: int) -> Sequence[Array]:
 
 def timed(step: Step, arrays: Sequence[Any]) -> tuple[Sequence[Array], float]:
     """What a step makes of what it reads, as one array for each output, and the seconds until all of it is there."""
-    kernel, op, _, count = step
+    kernel, op, _ = step
     start = perf_counter()
     result = kernel(op, *arrays)
-    if type(result) is np.ndarray and count == 1:
+    if type(result) is np.ndarray and len(op.outputs) == 1:
         return (result,), perf_counter() - start
-    outputs = as_outputs(result, count)
+    outputs = as_outputs(result, len(op.outputs))
     for output in outputs:
         if type(output) is not np.ndarray:
             finish(device_of(output))
@@ -223,7 +222,7 @@ def _only_needed(
     values = [*range(given), *[number for step in needed_steps for number in step.writes]]
     place = {number: at for at, number in enumerate(values)}
     ready = [
-        Step(kernel_of(op, device), op, _picker([place[number] for number in reads]), len(op.outputs))
+        Step(kernel_of(op, device), op, _picker([place[number] for number in reads]))
         for _, op, reads, _ in needed_steps
     ]
     placed = [tuple([place[number] for number in answer]) for answer in answers]

@@ -184,16 +184,11 @@ def named_answer(op: Operator, g_output: Sequence[str | None], plan: Plan, names
     writer: dict[int, int] = {}
     for place, step in enumerate(plan.steps):
         writes: list[str] = []
-        for name in step.op.outputs[: step.outputs]:
+        for name in step.op.outputs:
             number = len(blobs) + len(writes)
             writer[number] = place
             writes.append(wanted.get(number) or names.take(f"_{op.outputs[0]}{'' if name[0] == '_' else '_'}{name}"))
-        planned = step.op
-        operators.append(
-            Operator(
-                planned.type, list(step.pick(blobs)), writes, planned.args, planned.device, "", planned.is_gradient
-            )
-        )
+        operators.append(msgspec.structs.replace(step.op, inputs=list(step.pick(blobs)), outputs=writes))
         blobs += writes
     g_input: list[Gradient | None] = []
     for answer in plan.answers:
@@ -267,7 +262,7 @@ def own_answer(op: Operator, index: int, g_output: Sequence[str | None], visit: 
     ]
     present = [at for at, gradient in enumerate(g_input) if gradient is not None]
     args = {**asked.args, "wanted": present} if "wanted" in asked.args else asked.args
-    own = Operator(asked.type, asked.inputs, [str(g_input[at]) for at in present], args, asked.device, "", True)
+    own = msgspec.structs.replace(asked, outputs=[str(g_input[at]) for at in present], args=args, is_gradient=True)
     return Named([own], g_input, [None if gradient is None else 0 for gradient in g_input])
 
 
