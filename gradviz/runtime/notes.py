@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import chain, repeat
 from typing import Any, NamedTuple, Protocol, overload
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -51,7 +52,7 @@ class Planned(Protocol):
         """Where it runs."""
 
 
-class Half:
+class Half(msgspec.Struct, eq=False, dict=True):
     """A nested net forward, or its backward pass: what all runs of it have in common.
 
     Attributes:
@@ -62,12 +63,11 @@ class Half:
         inside: the halves in it that have run, by the places of their operators and their arguments.
     """
 
-    def __init__(self, net: NetHalves, operator: int, number: int, *, is_backward: bool = False) -> None:
-        self.net = net
-        self.operator = operator
-        self.number = number
-        self.is_backward = is_backward
-        self.inside: dict[tuple[int, str], Half] = {}
+    net: NetHalves
+    operator: int
+    number: int
+    is_backward: bool = False
+    inside: dict[tuple[int, str], Half] = {}
 
     @property
     def part(self) -> Part:
