@@ -203,7 +203,7 @@ def _summary(journal: Journal) -> str:
     return f"{sentence}, with {count_of(sums, 'accumulation')}. Step to see who is next, and why."
 
 
-def _roots(y: Any, gradient: Any) -> list[tuple[Variable, Any]]:
+def _roots(y: Any, gradient: Any) -> Roots:
     ys = [y] if isinstance(y, Variable) else list(y)
     for one in ys:
         if not isinstance(one, Variable):
