@@ -136,9 +136,9 @@ class Branch:
         _check_not_local(net, condition, "The condition of an If")
         self._net = net
         self._condition = condition
-        self._depth = net._depth_in("If", 2)
+        depth = net._depth_in("If", 2)
         self._name = net._block_name("if")
-        self.levels = [Level(f"{self._name}/then", net._around() | {condition}, _checked(outputs), self._depth)]
+        self.levels = [Level(f"{self._name}/then", net._around() | {condition}, _checked(outputs), depth)]
         self._operators: list[Operator] = []
         self._ran_on: Workspace | None = None
         self._before: dict[str, Array] = {}
@@ -150,7 +150,7 @@ class Branch:
         It follows the block of the If.
         """
         self._check_follows()
-        level = Level(f"{self._name}/else", self._net._around(), _checked(outputs), self._depth)
+        level = Level(f"{self._name}/else", self._net._around(), _checked(outputs), self.levels[0].depth)
         with self._net._inside(level):
             yield
         self._finish([*self.levels, level])
@@ -205,11 +205,9 @@ class Loop:
         self._net = net
         self._condition = condition
         self._args = args
-        around = net._around()
-        self._is_new = condition not in around
         depth = net._depth_in("While", 2)
         self._name = net._block_name("while")
-        self.body = Level(f"{self._name}/body", around | {condition}, _checked(outputs), depth)
+        self.body = Level(f"{self._name}/body", net._around() | {condition}, _checked(outputs), depth)
         self._test: Level | None = None
 
     @contextmanager
@@ -250,7 +248,8 @@ class Loop:
         if test is None or name not in test.writes or name in test.reads:
             _check_not_local(self._net, name, "The block")
             return []
-        return [] if not self._is_new else [Operator("ConstantFill", [], [name], {"value": False, "dtype": "bool"})]
+        is_there = name in self._net._around()
+        return [] if is_there else [Operator("ConstantFill", [], [name], {"value": False, "dtype": "bool"})]
 
     def _endless(self) -> NetError:
         return NetError(

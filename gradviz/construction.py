@@ -12,6 +12,7 @@ Anything else is local: it lives in the workspace of the Do.
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -131,14 +132,12 @@ def if_operators(block: str, condition: str, levels: Sequence[Level], outputs: C
         levels: its branches: one, or two.
         outputs: see `do_operator`.
     """
-    branches = [do_operator(level, outputs, level.scope) for level in levels]
     nets = {
-        argument: NetDef(f"{block}/{argument}", [branch])
-        for argument, branch in zip(("then_net", "else_net"), branches, strict=False)
+        argument: NetDef(f"{block}/{argument}", [do_operator(level, outputs, level.scope)])
+        for argument, level in zip(NETS["If"], levels, strict=False)
     }
     scopes = [level.scope for level in levels]
-    runs = [[branch] for branch in branches]
-    return [*map(new_scope, scopes), _over_nets("If", condition, nets, runs, scopes)]
+    return [*map(new_scope, scopes), _over_nets("If", condition, nets, scopes)]
 
 
 def while_operators(
@@ -158,8 +157,7 @@ def while_operators(
             scopes.append(test.scope)
             nets["cond_net"] = NetDef(f"{block}/cond_net", [do_operator(test, outputs, test.scope)])
     nets["loop_net"] = NetDef(f"{block}/loop_net", [do_operator(body, outputs, body.scope)])
-    runs = [[op for net in nets.values() for op in net.ops]]
-    return [*map(new_scope, scopes), _over_nets("While", condition, nets, runs, scopes, args)]
+    return [*map(new_scope, scopes), _over_nets("While", condition, nets, scopes, args)]
 
 
 def new_scope(name: str) -> Operator:
@@ -171,20 +169,20 @@ def _over_nets(
     type: str,
     condition: str,
     nets: Mapping[str, NetDef],
-    runs: Sequence[Sequence[Operator]],
     scopes: Sequence[str],
     args: Mapping[str, Any] | None = None,
 ) -> Operator:
     """An If or While of `nets`, which reads what they read and what they may leave as it is.
 
     Args:
-        runs: what may run one after the other.
         scopes: blobs to name last.
     """
 
     def in_order(names: Iterable[str]) -> list[str]:
         return sorted(dict.fromkeys(names), key=scopes.__contains__)
 
+    ops = [net.ops for net in nets.values()]
+    runs = ops if type == "If" else [chain(*ops)]  # one branch or the other, but the condition and then the body
     reads = [condition, *(name for run in runs for name in reads_from_outside(run))]
     writes = [name for net in nets.values() for op in net.ops for name in op.outputs]
     op = Operator(type, in_order(reads), in_order(writes), {**nets, **(args or {})})
@@ -263,7 +261,7 @@ class Construction(NetDef):
         self._looked_at = len(self.ops)
         inside = self._open_names.union(*(_first_parts(level.ops) for level in self._open))
         name = numbered_name(kind, lambda name: name in inside or name in self._closed_names, 0)
-        self._open_names.add(name)
+        self._open_names.add(name)  # a block in the condition of a loop is nowhere else until the loop closes
         return name
 
     def _depth_in(self, kind: str, nets: int) -> int:

@@ -4,7 +4,7 @@ Recording and stepping draw and write nothing: what does is imported when it is 
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
@@ -21,12 +21,13 @@ from .debugger.steering import unpacked_recording
 from .debugger.telling import Parts, outline
 from .eager import Variable
 from .gradient import Ys
+from .gradient.rules import with_names
 from .net import Net
 from .notebook import ANSWERS, BUDGET
 from .notebook.pausing import pause
 from .notebook.progress import shown_progress
 from .notebook.session_protocol import Advancing, Shown, Wait
-from .program import Gradient, GradientSlice, NetDef, NetError, Operator
+from .program import NetDef, NetError, Operator
 from .program.events import Aggregator, Event
 from .program.files import about, path_of, read_whole, write_whole
 from .program.operator import parts_of
@@ -227,7 +228,7 @@ class Session(Shown):
             names = list(dict.fromkeys([*given, *(name for one in given.values() for name in parts_of(one))]))
             *ops, last = Net(self.name, [*operators.ops, Operator("Print", names, [])]).to_ssa().ops
             now = dict(zip(names, last.inputs, strict=True))
-            seeds = {now[y]: _called(gradient, now) for y, gradient in given.items()}
+            seeds = {now[y]: with_names(gradient, now.__getitem__) for y, gradient in given.items()}
             self._ssa = debug(Net(f"{self.name} in SSA form", ops), seeds, **self._options)
         return self._ssa
 
@@ -353,12 +354,6 @@ class Session(Shown):
         from .notebook.display import mimebundle
 
         return mimebundle(self)
-
-
-def _called(gradient: Gradient | None, now: Mapping[str, str]) -> Gradient | None:
-    """A gradient by the names that blobs have now."""
-    parts = [now[name] for name in parts_of(gradient)]
-    return GradientSlice(*parts) if len(parts) > 1 else parts[0] if parts else None
 
 
 class _Keeping(TypedDict, total=False):

@@ -370,3 +370,15 @@ def test_in_immediate_mode_an_else_starts_from_what_was_before_its_if(c):
 def test_blocks_go_before_operator_types_of_their_name():
     assert {"If", "Else", "While", "Do", "Tanh"} <= set(dir(Net()))
     assert "Else" in Net.If.__doc__
+
+
+def test_a_block_in_the_condition_of_a_loop_shares_its_name_with_none_in_its_body() -> None:
+    net = Net()
+    with net.While("go") as loop:
+        with loop.condition(), net.Do(outputs=["go"]):
+            net.LT(["i", "n"], "go")
+        with net.Do(outputs=["i"]):
+            net.Add(["i", "one"], "i")
+    text = str(net)
+    assert "CreateScope" in text
+    assert text.count("do_0/scope@0 = CreateScope()") == text.count("do_1/scope@0 = CreateScope()") == 1

@@ -83,10 +83,7 @@ def no_seed(y: "Variable") -> GradientError:
 def bad_gradient(x: "Variable", what: str, *ways_out: str) -> GradientError:
     """A gradient that does not fit the Variable it is meant for."""
     return GradientError(
-        f"The gradient of {named(x)} {what}.",
-        kind="bad_gradient",
-        blobs=[x.name] if x.name else [],
-        ways_out=ways_out,
+        f"The gradient of {named(x)} {what}.", kind="bad_gradient", blobs=[x.name] if x.name else [], ways_out=ways_out
     )
 
 

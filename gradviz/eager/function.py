@@ -101,17 +101,7 @@ class Function:
         >>> y = Cube()(x)
     """
 
-    __slots__ = (
-        "__weakref__",
-        "arrays",
-        "called_at",
-        "count",
-        "inputs",
-        "rank",
-        "returned_tuple",
-        "uid",
-        "wanted",
-    )
+    __slots__ = ("__weakref__", "arrays", "called_at", "count", "inputs", "rank", "returned_tuple", "uid", "wanted")
 
     arrays: tuple[Array, ...]
     count: int

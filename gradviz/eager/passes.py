@@ -21,9 +21,6 @@ from .variable import Variable, checked_gradient, plain
 SCHEDULES: Mapping[str, Callable[..., Arrived]] = {"rank": run_by_rank, "tape": run_by_tape}
 """The orders in which functions can be run backward."""
 
-QUIET: dict[str, Any] = {"all": "ignore"}
-"""What numpy warns of during a pass: numbers that are not finite are there for people to see."""
-
 
 def backward(
     root: Variable,
@@ -91,7 +88,8 @@ def changes(
     starts = [(y, _start(seed, create_graph)) for y, seed in seeds_of(roots)]
     handed = HandedOut([seed for _, seed in starts], bool(current_mode().hooks))
     keep = {id(y.creator) for y, _ in roots if y.creator is not None} if len(roots) > 1 else ()
-    with np.errstate(**QUIET), in_mode(records=True) if create_graph else nullcontext():
+    # Numbers that are not finite are there for people to see.
+    with np.errstate(all="ignore"), in_mode(records=True) if create_graph else nullcontext():
         arrived = run(starts, create_graph=create_graph, keep=None if retain_grad else keep)
         of_leaves = [Change(x, _added(x, g, handed)) for x, g in arrived.leaves.items() if x.requires_grad]
     given = {y: g is not None or y._grad_is_given for y, g in roots if y.creator is not None}
@@ -146,7 +144,7 @@ def grad(
         for y, seed in starts
         if (y in wanted if y.creator is None else id(y.creator) in follow)
     ]
-    with np.errstate(**QUIET), in_mode(records=True) if create_graph else nullcontext():
+    with np.errstate(all="ignore"), in_mode(records=True) if create_graph else nullcontext():
         arrived = run_by_rank(seeds, create_graph=create_graph, keep=keep, follow=follow)
     handed = HandedOut(seen=bool(current_mode().hooks))
     gxs = [_own_gradient(x, arrived, handed) for x in xs]

@@ -30,12 +30,11 @@ Answer = tuple[int, ...]
 
 
 class Step(NamedTuple):
-    """One gradient operator: `pick` takes what it reads out of a list of all values; it makes `outputs`."""
+    """One gradient operator: `pick` takes what it reads out of a list of all values."""
 
     kernel: Callable[..., Any]
     op: Operator
     pick: Callable[[Sequence[Any]], Sequence[Any]]
-    outputs: int
 
 
 def run_steps(steps: Iterable[Step], values: list[Any]) -> None:
@@ -44,12 +43,12 @@ def run_steps(steps: Iterable[Step], values: list[Any]) -> None:
     Raises:
         ValueError: an operator makes too little.
     """
-    for kernel, op, pick, count in steps:
+    for kernel, op, pick in steps:
         result = kernel(op, *pick(values))
         if type(result) is np.ndarray:
             values.append(result)
         else:
-            values += as_outputs(result, count)
+            values += as_outputs(result, len(op.outputs))
 
 
 def as_outputs(result: Any, count: int) -> Sequence[Array]:
@@ -67,19 +66,19 @@ def as_outputs(result: Any, count: int) -> Sequence[Array]:
 
 def timed(step: Step, arrays: Sequence[Any]) -> tuple[Sequence[Array], float]:
     """What a step makes of what it reads, as one array for each output, and the seconds until all of it is there."""
-    kernel, op, _, count = step
+    kernel, op, _ = step
     start = perf_counter()
     result = kernel(op, *arrays)
-    if type(result) is np.ndarray and count == 1:
+    if type(result) is np.ndarray and len(op.outputs) == 1:
         return (result,), perf_counter() - start
-    outputs = as_outputs(result, count)
+    outputs = as_outputs(result, len(op.outputs))
     for output in outputs:
         if type(output) is not np.ndarray:
             finish(device_of(output))
     return outputs, perf_counter() - start
 
 
-class Plan:
+class Plan(msgspec.Struct, eq=False):
     """From the inputs, outputs and output gradients of a call to the gradients of its inputs.
 
     Attributes:
@@ -88,22 +87,18 @@ class Plan:
         answers: the gradient of each input.
         arrivals: the inputs that get a gradient, in the order in which the IR lets several of one blob arrive: those
             that the rule's operators write, in their order, and then the others.
+        choose: takes the answers out of a list of values, the last of which is None.
         casts: the inputs whose gradients come in another dtype than theirs; None: not run yet.
         calls: the steps as calls, for a run on Variables; None: not needed yet.
     """
 
-    __slots__ = ("_choose", "answers", "arrivals", "calls", "casts", "places", "steps")
-
-    def __init__(
-        self, steps: Sequence[Step], places: Sequence[int], answers: Sequence[Answer], arrivals: Sequence[int]
-    ) -> None:
-        self.steps = tuple(steps)
-        self.places = tuple(places)
-        self.answers = tuple(answers)
-        self.arrivals = tuple(arrivals)
-        self.casts: tuple[int, ...] | None = None
-        self.calls: list[Any] | None = None
-        self._choose = _chooser(answers)
+    steps: Sequence[Step]
+    places: Sequence[int]
+    answers: Sequence[Answer]
+    arrivals: Sequence[int]
+    choose: Callable[[Sequence[Any]], Sequence[Any]]
+    casts: tuple[int, ...] | None = None
+    calls: list[Any] | None = None
 
     def run(
         self,
@@ -122,14 +117,14 @@ class Plan:
         values: list[Any] = [*arrays, *gys]
         run(self.steps, values)
         values.append(None)
-        gxs = self._choose(values)
+        gxs = self.choose(values)
         if self.casts is None:
             self.casts = _checked(gxs, arrays)
         return _cast(gxs, arrays, self.casts) if self.casts else gxs
 
 
 def _chooser(answers: Sequence[Answer]) -> Callable[[Sequence[Any]], Sequence[Any]]:
-    """What takes the answers out of a list of values, the last of which is None."""
+    """As `Plan.choose`."""
     if all(len(answer) < 2 for answer in answers):
         return _picker([answer[0] if answer else -1 for answer in answers])
     return lambda values: [joined([values[number] for number in answer]) for answer in answers]
@@ -223,11 +218,11 @@ def _only_needed(
     values = [*range(given), *[number for step in needed_steps for number in step.writes]]
     place = {number: at for at, number in enumerate(values)}
     ready = [
-        Step(kernel_of(op, device), op, _picker([place[number] for number in reads]), len(op.outputs))
+        Step(kernel_of(op, device), op, _picker([place[number] for number in reads]))
         for _, op, reads, _ in needed_steps
     ]
     placed = [tuple([place[number] for number in answer]) for answer in answers]
-    return Plan(ready, [step.place for step in needed_steps], placed, arrivals)
+    return Plan(ready, [step.place for step in needed_steps], placed, arrivals, _chooser(placed))
 
 
 def _trimmed(step: Numbered, needed: set[int]) -> Numbered:

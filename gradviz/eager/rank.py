@@ -11,7 +11,7 @@ An output that nobody read, or that nobody holds any more, has no gradient: None
 not followed. The loop keeps its own heap, so a chain may be of any length.
 """
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
@@ -52,7 +52,6 @@ class Pass:
         create_graph: whether gradients are Variables.
         keep: ids of the functions whose outputs keep their gradients; None: all of them.
         follow: id of a function -> the inputs to follow, as in `Function.wanted`; None: all that want a gradient.
-        add: adds two gradients of one array; None: as `create_graph` says.
     """
 
     is_watched = False
@@ -64,7 +63,6 @@ class Pass:
         create_graph: bool,
         keep: Container[int] | None = (),
         follow: Mapping[int, int] | None = None,
-        add: Callable[[Any, Any], Any] | None = None,
     ) -> None:
         self._heap: list[tuple[int, int, Function]] = []
         self._reached: dict[int, list[Any]] = {}
@@ -72,7 +70,6 @@ class Pass:
         self._create_graph = create_graph
         self._keep = keep
         self._follow = follow
-        self._sum: Any = add or (ADD if create_graph else gradients.add)
         for y, gradient in seeds:
             self._receive(y, gradient)
 
@@ -121,6 +118,10 @@ class Pass:
     def _input_gradients(self, function: Function, gys: Sequence[Any], wanted: int) -> Sequence[Any]:
         run = function.input_gradient_variables if self._create_graph else function.input_gradients
         return run(gys, wanted)
+
+    def _sum(self, one: Any, other: Any) -> Any:
+        """The sum of two gradients of one array."""
+        return ADD(one, other) if self._create_graph else gradients.add(one, other)
 
     def _receive(self, x: Variable, gradient: Any) -> None:
         function = x._creator

@@ -268,16 +268,23 @@ class Total(msgspec.Struct, frozen=True, gc=False):
 
 def add_up(of: Tracked, operators: list[Operator], names: GradientNames) -> Total:
     """Add the gradients of `of`; renamings are applied to `operators`, the gradient operators, in place."""
-    kinds = set(map(_is_sparse, of.generators))
-    if kinds == {False}:
-        return _dense_sum(of, of.generators, operators, names)
-    if kinds == {True}:
-        return _sparse_sum(of, of.generators, operators, names)
-    return _mixed_sum(of, operators, names)
-
-
-def _is_sparse(generator: Generator) -> bool:
-    return type(generator.gradient) is GradientSlice
+    dense = [generator for generator in of.generators if type(generator.gradient) is not GradientSlice]
+    if not dense:
+        return _sparse_sum(of, operators, names)
+    sparse = [generator for generator in of.generators if type(generator.gradient) is GradientSlice]
+    renames = _split_halves(sparse, operators, names) if len(sparse) > 1 else []
+    total = _dense_sum(of, dense, operators, names)
+    if not sparse:
+        return total
+    shape_like = str(dense[0].gradient)
+    scatter_adds = []
+    for number, generator in enumerate(sparse):
+        name = names.free(f"{gradient_name(of.name)}_dense_{number}")
+        scatter_adds.append(densified(generator.gradient, shape_like, name))
+    terms = [*total.operators[0].inputs, *(op.outputs[0] for op in scatter_adds)]
+    return Total(
+        [*scatter_adds, Operator("Sum", terms, total.operators[0].outputs)], renames + total.renames, total.gradient
+    )
 
 
 def _dense_sum(of: Tracked, generators: Sequence[Generator], operators: list[Operator], names: GradientNames) -> Total:
@@ -307,32 +314,16 @@ def _name_of_sum(of: Tracked, first: Generator | None, generators: Sequence[Gene
     return names.fresh(total) if is_passed_on or not (first or names.writable(total, of)) else total
 
 
-def _sparse_sum(of: Tracked, generators: Sequence[Generator], operators: list[Operator], names: GradientNames) -> Total:
-    base = _base_name(of.name, generators[0])
-    renames = _split_halves(generators, operators, names)
+def _sparse_sum(of: Tracked, operators: list[Operator], names: GradientNames) -> Total:
+    base = _base_name(of.name, of.generators[0])
+    renames = _split_halves(of.generators, operators, names)
     concats, totals = [], []
     for half in ("indices", "values"):
         total = names.free(f"{base}_{half}_concat")
         totals.append(total)
-        parts = [getattr(generator.gradient, half) for generator in generators]
+        parts = [getattr(generator.gradient, half) for generator in of.generators]
         concats.append(Operator("Concat", parts, [total, f"{total}_split"], {"axis": 0}))
     return Total(concats, renames, GradientSlice(*totals))
-
-
-def _mixed_sum(of: Tracked, operators: list[Operator], names: GradientNames) -> Total:
-    sparse = [generator for generator in of.generators if _is_sparse(generator)]
-    dense = [generator for generator in of.generators if not _is_sparse(generator)]
-    renames = _split_halves(sparse, operators, names) if len(sparse) > 1 else []
-    total = _dense_sum(of, dense, operators, names)
-    shape_like = str(dense[0].gradient)
-    scatter_adds = []
-    for number, generator in enumerate(sparse):
-        name = names.free(f"{gradient_name(of.name)}_dense_{number}")
-        scatter_adds.append(densified(generator.gradient, shape_like, name))
-    terms = [*total.operators[0].inputs, *(op.outputs[0] for op in scatter_adds)]
-    return Total(
-        [*scatter_adds, Operator("Sum", terms, total.operators[0].outputs)], renames + total.renames, total.gradient
-    )
 
 
 def densified(gradient: Gradient, shape_like: str, name: str, device: Device | None = None) -> Operator:

@@ -235,12 +235,7 @@ def _gradient_loop(
     nets = {"cond_net": NetDef("gradient_loop_cond_net", [ask]), "loop_net": NetDef(f"{name}_grad", [body])}
     limit = {name: value for name, value in op.args.items() if name == "max_iterations"}
     loop = Operator(
-        "While",
-        [holds, *names, *scopes],
-        [*names, holds, *scopes],
-        {**nets, **limit},
-        op.device,
-        is_gradient=True,
+        "While", [holds, *names, *scopes], [*names, holds, *scopes], {**nets, **limit}, op.device, is_gradient=True
     )
     return [*starts, ask, loop]
 

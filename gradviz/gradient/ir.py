@@ -16,6 +16,7 @@ from functools import cached_property
 
 import msgspec
 
+from ..operators.gradients import gradient_name
 from ..program import Gradient, GradientError, GradientSlice, Operator
 from ..program.control_flow import NETS, local_to, renamed, scopes_of
 from ..program.crossing import output_device
@@ -331,7 +332,7 @@ class IR(ForwardProgram):
             if type(gradient) is not GradientSlice:
                 continue
             like = self._check_forward("output", blob, index).name
-            name = f"{blob.name}_grad"
+            name = gradient_name(blob.name)
             name = name if self.names.writable(name, blob) else self.names.fresh(name)
             op = densified(gradient, like, name, ssa.op.device)
             self._record_total(index, blob, Total([op], [], name), Generator(gradient, "passed", index))

@@ -37,24 +37,18 @@ NETS = {"Do": ("net",), "If": ("then_net", "else_net"), "While": ("cond_net", "l
 E = TypeVar("E", bound=GradvizError)
 
 
-class Fault:
-    """Makes the errors of one misbuilt operator.
+class Fault(msgspec.Struct, frozen=True):
+    """Makes the errors, of the type that the caller raises, of one misbuilt operator at its place in its net."""
 
-    Args:
-        op, index: the operator and its place in its net.
-        error: the type of error that the caller raises.
-    """
-
-    def __init__(self, op: Operator, index: int, error: type[GradvizError] = NetError) -> None:
-        self._op = op
-        self._index = index
-        self._error = error
+    op: Operator
+    index: int
+    error: type[GradvizError]
 
     def __call__(self, what: str, way_out: str, blobs: Sequence[str] = ()) -> GradvizError:
-        return self._error(
-            f"Operator #{self._index} {self._op} {what}.",
+        return self.error(
+            f"Operator #{self.index} {self.op} {what}.",
             kind="control_flow_structure",
-            operator_index=self._index,
+            operator_index=self.index,
             blobs=blobs,
             ways_out=[way_out],
         )
@@ -82,7 +76,6 @@ class Do(msgspec.Struct, frozen=True):
         inputs, outputs: the outer blobs that it may read, and those that it writes, without `scope`.
         outer: inner name -> the outer blob that it stands for.
         inner: the reverse.
-        initial: the inner names of outputs: they count as there from the start, as their outer blobs may be.
         pops: whether it is part of a backward pass: it takes the top workspace off the stack and continues in it.
         reuses: whether it continues in a copy of the top workspace, and keeps that on top of it.
     """
@@ -93,9 +86,13 @@ class Do(msgspec.Struct, frozen=True):
     outputs: list[str]
     outer: dict[str, str]
     inner: dict[str, str]
-    initial: list[str]
     pops: bool
     reuses: bool
+
+    @property
+    def initial(self) -> list[str]:
+        """The inner names of outputs: they count as there from the start, as their outer blobs may be."""
+        return [self.inner[blob] for blob in self.outputs]
 
 
 def take_apart(op: Operator, index: int, error: type[GradvizError] = NetError) -> Do:
@@ -122,7 +119,8 @@ def take_apart(op: Operator, index: int, error: type[GradvizError] = NetError) -
     if not (op.inputs and op.outputs and op.inputs[-1] == op.outputs[-1]):
         raise fault("has no scope blob", "Make one with CreateScope, and give it as the last input and last output.")
     for what, names in (("inner_blobs", inner_names), ("inputs", op.inputs), ("outputs", op.outputs)):
-        if twice := _first_twice(names):
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
             raise fault(f"names {twice} twice among its {what}", "Name it once.", [twice])
     inputs, outputs = op.inputs[:-1], op.outputs[:-1]
     candidates = [*inputs, *outputs]
@@ -166,8 +164,7 @@ def take_apart(op: Operator, index: int, error: type[GradvizError] = NetError) -
                     f"Bind it: put {name} among its inner_blobs, with the number of an outer blob.",
                     [name],
                 )
-    initial = [inner[blob] for blob in outputs]
-    return Do(net, op.inputs[-1], inputs, outputs, outer, inner, initial, pops, bool(reuses))
+    return Do(net, op.inputs[-1], inputs, outputs, outer, inner, pops, bool(reuses))
 
 
 def check_branches(op: Operator, index: int, error: type[GradvizError]) -> None:
@@ -403,15 +400,7 @@ def outside(op: Operator, names: Container[str]) -> list[str]:
 
 def takes_workspaces(op: Operator) -> bool:
     """Whether `op` is part of a backward pass that takes workspaces off their stacks."""
-    if op.type == "Do" and "saved_fwd_blobs" in op.args:
-        return True
-    return any(takes_workspaces(nested) for net in nested_nets(op).values() for nested in net.ops)
-
-
-def _first_twice(names: Sequence[str]) -> str | None:
-    if len(set(names)) == len(names):
-        return None
-    return next(name for name in names if names.count(name) > 1)
+    return any(one.type == "Do" and "saved_fwd_blobs" in one.args for one in (op, *operators_in(op)))
 
 
 def _is_list_of(value: Any, kind: type) -> TypeGuard[Sequence[Any]]:

@@ -108,10 +108,7 @@ class NetDef:
             NetError: ``bad_argument``, an argument that a net cannot be written down with.
         """
         document = _Document(
-            self.ops,
-            external_inputs=self.external_inputs,
-            external_outputs=self.external_outputs,
-            copies=self.copies,
+            self.ops, external_inputs=self.external_inputs, external_outputs=self.external_outputs, copies=self.copies
         )
         data: dict[str, Any] = msgspec.to_builtins(document, enc_hook=write or self._written)
         return {"name": self.name, **data}

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
+import msgspec
+
 from .control_flow import NETS, implicit_inputs, nested_nets, take_apart
 from .events import Event, RuleApplied, element
 from .net import NetDef
@@ -20,22 +22,22 @@ Place = tuple[bool, int, str]
 """Where a net stands in the one around it: whether a backward operator runs it, which one, and from which argument."""
 
 
-class Part:
+class Part(msgspec.Struct, eq=False, dict=True):
     """The forward or the backward half of a net, ready to be followed while it runs.
 
     Attributes:
         program: its operators with their versions.
+        initial: blobs that are there before the first of them.
     """
 
-    def __init__(self, program: Sequence[Ssa[BlobVersion]], initial: Iterable[str]) -> None:
-        self.program = program
-        self._initial = initial
+    program: Sequence[Ssa[BlobVersion]]
+    initial: Iterable[str]
 
     @cached_property
     def reads(self) -> list[Key]:
         """The versions that it finds when it begins."""
         written: set[str] = set()
-        reads: dict[Key, None] = {(name, 0): None for name in self._initial}
+        reads: dict[Key, None] = {(name, 0): None for name in self.initial}
         for ssa in self.program:
             keys = [*(blob.key for blob in ssa.reads), *((name, 0) for name in implicit_inputs(ssa.op))]
             reads.update(dict.fromkeys([key for key in keys if key[0] not in written]))
@@ -89,13 +91,10 @@ class NetHalves:
         return number([*self.forward, *self.backward], self._initial)
 
     @cached_property
-    def _parts(self) -> tuple[Part, Part]:
+    def parts(self) -> tuple[Part, Part]:
+        """Its forward half and its backward half, ready to run."""
         count = len(self.forward)
         return Part(self.program[:count], self._initial), Part(self.program[count:], ())
-
-    def part(self, is_backward: bool) -> Part:
-        """The half that runs."""
-        return self._parts[is_backward]
 
     def __iter__(self) -> Iterator[NetHalves]:
         """Itself and every net inside, an outer one before those in it."""

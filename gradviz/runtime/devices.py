@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -136,7 +135,7 @@ def running_on(kernel: Kernel, device: Device) -> Kernel:
 
     def run(op: Operator, *arrays: Array) -> Any:
         with current(device):
-            result = kernel(op, *_there(op, arrays, device))
+            result = kernel(op, *_there(arrays, device))
             if type(result) is tuple:
                 return tuple([_array_on(value, device) for value in result])
             return _array_on(result, device)
@@ -144,13 +143,11 @@ def running_on(kernel: Kernel, device: Device) -> Kernel:
     return run
 
 
-def _there(op: Operator, arrays: Sequence[Array], device: Device) -> list[Array]:
-    """What `op` reads, on `device`; a blob that it reads twice is copied once."""
-    if len({*op.inputs}) == len(arrays):
-        return [_array_on(array, device) for array in arrays]
-    keys = [*zip_longest(map(id, arrays), op.inputs)][: len(arrays)]
-    there = {key: _array_on(array, device) for key, array in dict(zip(keys, arrays, strict=True)).items()}
-    return [there[key] for key in keys]
+def _there(arrays: Sequence[Array], device: Device) -> list[Array]:
+    """`arrays` on `device`; one that is there twice is copied once."""
+    different = {id(array): array for array in arrays}
+    there = {key: _array_on(array, device) for key, array in different.items()}
+    return [there[id(array)] for array in arrays]
 
 
 def running_where_inputs_lie(kernel: Kernel, default: Device) -> Kernel:

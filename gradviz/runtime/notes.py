@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import chain, repeat
 from typing import Any, NamedTuple, Protocol, overload
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,7 +22,7 @@ from ..program.events import KINDS, EnteredSubnet, Failed, LeftSubnet, Ran, elem
 from ..program.net_halves import Key, NetHalves, Part
 from ..program.operator import BlobVersion, Ssa
 from .devices import CPU
-from .store import Shelf, Store, entries_of, new_values
+from .store import Shelf, Store, new_values
 
 NOWHERE = -1
 """Stands for no run, and for no event."""
@@ -43,11 +44,6 @@ Lookup = Callable[[str], Any]
 """Gives what stands for a blob, of which nothing is read back; None: it is not there."""
 
 
-def lookup_in(blobs: Mapping[str, Array]) -> Lookup:
-    """Looks blobs up."""
-    return entries_of(blobs).get
-
-
 class Planned(Protocol):
     """An operator as it was planned; of one that was read from a file, where it ran."""
 
@@ -56,7 +52,7 @@ class Planned(Protocol):
         """Where it runs."""
 
 
-class Half:
+class Half(msgspec.Struct, eq=False, dict=True):
     """A nested net forward, or its backward pass: what all runs of it have in common.
 
     Attributes:
@@ -64,22 +60,19 @@ class Half:
         operator: index of the operator that runs it, in the whole program or in the net around.
         number: among all halves that have run.
         is_backward: whether this is the net's backward pass.
-        is_scoped: whether a Do runs it, in a workspace of its own.
         inside: the halves in it that have run, by the places of their operators and their arguments.
     """
 
-    def __init__(self, net: NetHalves, operator: int, number: int, *, is_backward: bool = False) -> None:
-        self.net = net
-        self.operator = operator
-        self.number = number
-        self.is_backward = is_backward
-        self.inside: dict[tuple[int, str], Half] = {}
-        self.is_scoped = net.argument == "net"
+    net: NetHalves
+    operator: int
+    number: int
+    is_backward: bool = False
+    inside: dict[tuple[int, str], Half] = {}
 
     @property
     def part(self) -> Part:
         """What it consists of."""
-        return self.net.part(self.is_backward)
+        return self.net.parts[self.is_backward]
 
     @property
     def program(self) -> Sequence[Ssa[BlobVersion]]:

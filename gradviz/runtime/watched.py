@@ -24,9 +24,9 @@ from .devices import CPU, device_of, finish
 from .executor import run_step
 from .nested import Nested as Runnable
 from .nested import Step
-from .notes import ENTERED, LEFT, NO_RUNS, NOWHERE, RAN, Blobs, Half, Lookup, Notes, Runs, Values, lookup_in, put
+from .notes import ENTERED, LEFT, NO_RUNS, NOWHERE, RAN, Blobs, Half, Lookup, Notes, Runs, Values, put
 from .pace import Pace
-from .store import Store, beside, feed, new_values, share
+from .store import Store, beside, entries_of, feed, new_values, share
 
 INTERRUPTED = "interrupted"
 
@@ -166,7 +166,7 @@ class WatchedExecution:
         """
         self.notes.steps = self._steps = planned = list(steps)
         self._count = len(planned)
-        look = lookup_in(blobs)
+        look = entries_of(blobs).get
         for number, step in enumerate(planned):
             self._done = number
             entries: list[Any] = []
@@ -232,8 +232,9 @@ class WatchedExecution:
     ) -> None:
         notes, half, run, place = self.notes, self._half, self._run, parent.position
         inner = half.inside.get((place, argument)) or notes.new_half(half, place, argument)
-        look = lookup_in(values)
-        note = [inner, run, iteration, steps, values if inner.is_scoped else None, *map(look, inner.names_read)]
+        look = entries_of(values).get
+        of_do = values if argument == "net" else None
+        note = [inner, run, iteration, steps, of_do, *map(look, inner.names_read)]
         self._half, self._run = inner, len(notes.noted)
         notes.codes.append(ENTERED)
         notes.noted.append(note)

@@ -144,7 +144,7 @@ class Passage(NamedTuple):
     @property
     def bound(self) -> str:
         """What the inner blobs stand for that the net of a Do reads."""
-        return bindings(self.line, {blob for blob, _ in self.run.net.part(self.run.is_backward).reads})
+        return bindings(self.line, {blob for blob, _ in self.run.net.parts[self.run.is_backward].reads})
 
     @property
     def forward_iteration(self) -> int:

@@ -190,7 +190,8 @@ class Subjects:
         focus: list[str] = []
         if type(event) is EnteredSubnet:
             # All runs of a net name the blobs that the first of them reads.
-            reads, first = run.net.part(run.is_backward).reads, self._recording.halves[run.net.path, run.is_backward][0]
+            reads = run.net.parts[run.is_backward].reads
+            first = self._recording.halves[run.net.path, run.is_backward][0]
             there = set(self._values.keys(first))
             keys = [key for key in reads if key in there]
             focus = [f"{name}@{version}" for name, version in keys[:MOST_BLOBS]]

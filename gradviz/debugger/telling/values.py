@@ -263,5 +263,4 @@ def _slots(recording: Recording) -> dict[str, dict[Key, int]]:
 
 def _keys(net: NetHalves) -> dict[Key, None]:
     """The blob versions that the two halves of a net find and write."""
-    parts = net.part(False), net.part(True)
-    return dict.fromkeys(key for part in parts for key in (*part.reads, *part.writes))
+    return dict.fromkeys(key for part in net.parts for key in (*part.reads, *part.writes))

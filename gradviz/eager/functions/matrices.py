@@ -43,13 +43,7 @@ Size = int | Sequence[int]
 
 
 def convolution_2d(
-    x: Operand,
-    w: Operand,
-    b: Operand | None = None,
-    stride: Size = 1,
-    pad: Size = 0,
-    dilate: Size = 1,
-    groups: int = 1,
+    x: Operand, w: Operand, b: Operand | None = None, stride: Size = 1, pad: Size = 0, dilate: Size = 1, groups: int = 1
 ) -> Variable:
     """Filters that slide over images. x: (n, c, h, w), w: (m, c / groups, k, l), b: (m,) -> (n, m, h', w').
 

@@ -41,15 +41,10 @@ def reshape(x: Operand, shape: int | Sequence[int]) -> Variable:
     if wanted == old.shape:
         return old
     if 0 in wanted:  # to the table's Reshape, 0 copies a size
-        return _reshape_to(old, beside(old, _without_rest(wanted, old)))
+        if -1 in wanted or prod(wanted) != old.size:  # beside a 0 the rest may be anything: numpy refuses it too
+            raise refused("reshape", old, f"x has {old.size} elements and cannot take the shape {wanted}")
+        return _reshape_to(old, beside(old, wanted))
     return call("reshape", "Reshape", 2, (0,), shape=wanted)(old)
-
-
-def _without_rest(shape: tuple[int, ...], x: Variable) -> tuple[int, ...]:
-    """A shape with a 0 in it: its -1, the rest, is 0 too, as numpy refuses to tell, and so do we."""
-    if -1 in shape or prod(shape) != x.size:
-        raise refused("reshape", x, f"x has {x.size} elements and cannot take the shape {shape}")
-    return shape
 
 
 def transpose(x: Operand, axes: Sequence[int] | None = None) -> Variable:

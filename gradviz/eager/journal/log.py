@@ -4,7 +4,7 @@ A ``grad`` is a blob x.grad: version 0 is its value before the pass, the next on
 """
 
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import msgspec
 
@@ -105,13 +105,13 @@ class NotedChange(NamedTuple):
 
 def copies(holding: Iterable[Variable]) -> dict[Variable, Array]:
     """What Variables hold for a gradient, as it is now."""
-    return {x: _copy(x.grad) for x in dict.fromkeys(holding)}
+    return {x: copied(plain(x.grad)) for x in dict.fromkeys(holding)}
 
 
 def noted(changes: Iterable[Change]) -> list[NotedChange]:
     """What becomes of every ``grad`` that is something before or after."""
     return [
-        NotedChange(change.x, _writing(change), None if change.gradient is None else _copy(change.gradient))
+        NotedChange(change.x, _writing(change), None if change.gradient is None else copied(plain(change.gradient)))
         for change in changes
         if change.x.grad is not None or change.gradient is not None
     ]
@@ -172,10 +172,6 @@ class Log:
         grad = self._names.always(f"{name}.grad")
         self.values[grad, version] = array
         return f"{grad}@{version}"
-
-
-def _copy(gradient: Any) -> Array:
-    return copied(plain(gradient))
 
 
 def _writing(change: Change) -> Writing:

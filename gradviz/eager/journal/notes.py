@@ -9,7 +9,6 @@ gradient that passes through a function keeps its name.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -23,7 +22,6 @@ from ...program import Gradient, GradientSlice, Operator
 from ...program.operator import parts_of
 from ...runtime.devices import copied
 from ...runtime.watched import Limits, interrupted
-from .. import gradients
 from ..call import OperatorFunction
 from ..function import Function
 from ..gradients import Rows, dense
@@ -115,7 +113,7 @@ class WatchedPass(Pass):
         self._notes = notes
         self._limits = limits
         self._count = count
-        super().__init__(seeds, add=partial(_add, notes.sums), **options)
+        super().__init__(seeds, **options)
 
     def _watched(self, function: Function, gys: Sequence[Any], wanted: int) -> Sequence[Any]:
         limits = self._limits
@@ -145,13 +143,11 @@ class WatchedPass(Pass):
         visit.runs.append((tuple([copied(gx) for gx in gxs if gx is not None]), seconds))
         return gxs
 
-
-def _add(sums: list[Sum], before: Any, gradient: Any) -> Any:
-    """The sum of two gradients, which is noted."""
-    start = perf_counter()
-    total = gradients.add(before, gradient)
-    sums.append(Sum(before, gradient, total, perf_counter() - start))
-    return total
+    def _sum(self, one: Any, other: Any) -> Any:
+        start = perf_counter()
+        total = super()._sum(one, other)
+        self._notes.sums.append(Sum(one, other, total, perf_counter() - start))
+        return total
 
 
 class Executed(msgspec.Struct, frozen=True):
@@ -188,16 +184,11 @@ def named_answer(op: Operator, g_output: Sequence[str | None], plan: Plan, names
     writer: dict[int, int] = {}
     for place, step in enumerate(plan.steps):
         writes: list[str] = []
-        for name in step.op.outputs[: step.outputs]:
+        for name in step.op.outputs:
             number = len(blobs) + len(writes)
             writer[number] = place
             writes.append(wanted.get(number) or names.take(f"_{op.outputs[0]}{'' if name[0] == '_' else '_'}{name}"))
-        planned = step.op
-        operators.append(
-            Operator(
-                planned.type, list(step.pick(blobs)), writes, planned.args, planned.device, "", planned.is_gradient
-            )
-        )
+        operators.append(msgspec.structs.replace(step.op, inputs=list(step.pick(blobs)), outputs=writes))
         blobs += writes
     g_input: list[Gradient | None] = []
     for answer in plan.answers:
@@ -271,7 +262,7 @@ def own_answer(op: Operator, index: int, g_output: Sequence[str | None], visit: 
     ]
     present = [at for at, gradient in enumerate(g_input) if gradient is not None]
     args = {**asked.args, "wanted": present} if "wanted" in asked.args else asked.args
-    own = Operator(asked.type, asked.inputs, [str(g_input[at]) for at in present], args, asked.device, "", True)
+    own = msgspec.structs.replace(asked, outputs=[str(g_input[at]) for at in present], args=args, is_gradient=True)
     return Named([own], g_input, [None if gradient is None else 0 for gradient in g_input])
 
 

@@ -104,7 +104,6 @@ class RankLog(Log):
         super().__init__(expression, notes.grads_before, store)
         self._notes = notes
         self._heap = Heap(expression)
-        self._forward = len(expression.operators)
         self._read_again = {op.outputs[0]: op.inputs[0] for op in expression.operators if op.type == "NewData"}
         self._versions: dict[str, int] = {}
         self._gathered: dict[str, Gathered] = {}
@@ -148,7 +147,7 @@ class RankLog(Log):
         error = self._notes.error
         if error is None or not self._is_broken:
             self._running = None
-            for index in reversed(range(self._forward)):
+            for index in reversed(range(len(self.expression.operators))):
                 if index not in self._visited and self.expression.functions[index] is not None:
                     self.events.append(Skipped(index, "no gradient has reached what it returned"))
         self._write_grads(self._notes.changes, self._gradient_of)
@@ -245,7 +244,7 @@ class RankLog(Log):
         """Operators join the gradient operators; they have run, by kernels or otherwise."""
         versions = self._versions
         for one in executed:
-            op, outputs, position = one.op, one.outputs, self._forward + len(self.operators)
+            op, outputs, position = one.op, one.outputs, len(self.expression.operators) + len(self.operators)
             self.operators.append(op)
             ins = tuple([versions.get(name, 0) for name in op.inputs])
             outs = tuple([self._write(name, array) for name, array in zip(op.outputs, outputs, strict=True)])

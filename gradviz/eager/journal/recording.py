@@ -113,12 +113,12 @@ def _by_rank(
     def run(seeds: Sequence[tuple[Variable, Any]], **options: Any) -> Arrived:
         own = [(y, copied(gradient)) for y, gradient in seeds]
         notes.seeds += [Seed(y, gradient, y in given) for y, gradient in own]
-        before: Callable[[Function], None] | None = None
+        within = limits
         if stand is not None:
-            before = _standing(stand, log().expression, so_far)
-        elif limits.store is not None:
-            before = _telling(log())
-        return WatchedPass(notes, limits._replace(stand=before), len(recalled.functions), own, **options).run()
+            within = limits._replace(stand=_standing(stand, log().expression, so_far))
+        elif limits.store is not None:  # then the values of the functions before lie there
+            within = limits._replace(stand=lambda function: log().catch_up())
+        return WatchedPass(notes, within, len(recalled.functions), own, **options).run()
 
     try:
         notes.changes = noted(changes(roots, run, retain_grad))
@@ -128,11 +128,6 @@ def _by_rank(
     if limits.store is not None:
         whole()
     return whole
-
-
-def _telling(log: RankLog) -> Callable[[Function], None]:
-    """What tells, before a function goes backward, of those before it: their values lie in a store then."""
-    return lambda function: log.catch_up()
 
 
 def _standing(stand: Stand, expression: Expression, so_far: Callable[[], Journal]) -> Callable[[Function], None]:
@@ -208,7 +203,7 @@ def _summary(journal: Journal) -> str:
     return f"{sentence}, with {count_of(sums, 'accumulation')}. Step to see who is next, and why."
 
 
-def _roots(y: Any, gradient: Any) -> list[tuple[Variable, Any]]:
+def _roots(y: Any, gradient: Any) -> Roots:
     ys = [y] if isinstance(y, Variable) else list(y)
     for one in ys:
         if not isinstance(one, Variable):

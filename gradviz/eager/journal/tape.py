@@ -67,8 +67,8 @@ class TapeLog(Log):
         self._gradients = ir.gradient_map
         self._runs = True
         net = nets_of(self.expression.operators, self.operators, [])
-        self.program = net.part(True).program
-        for index, ssa in enumerate(net.part(False).program):
+        self.program = net.parts[True].program
+        for index, ssa in enumerate(net.parts[False].program):
             self._ran_forward(index, shown(ssa.op), ssa.in_versions, ssa.out_versions)
 
     def ran(self, position: int, outputs: Sequence[Array | None], seconds: float) -> None:
@@ -144,7 +144,7 @@ class WatchedTape(TapePass):
         self._keys: dict[int, Key] = {}
         for event in outermost:
             if isinstance(event, Seeded) and event.operator is not None and event.position is not None:
-                fill = Step(kernel_of(event.operator, CPU), event.operator, tuple, 1)
+                fill = Step(kernel_of(event.operator, CPU), event.operator, tuple)
                 log.ran(event.position, *timed(fill, [log.values[event.y, 0]]))
 
     def _input_gradients(self, function: Function, gys: Sequence[Any], wanted: int) -> Sequence[Any]:
@@ -170,7 +170,7 @@ class WatchedTape(TapePass):
         self._values, self._keys = values, {}
         for step, position in zip(steps, self._places, strict=True):
             outputs, seconds = timed(step, step.pick(values))
-            self._keys.update(enumerate(self._log.program[position].written[: step.outputs], len(values)))
+            self._keys.update(enumerate(self._log.program[position].written[: len(outputs)], len(values)))
             values += outputs
             self._log.ran(position, outputs, seconds)
 

@@ -8,12 +8,4 @@ from .flow import Sharing, run_gradient_flow
 from .pools import OperatorPool, TensorPool, register_buffers
 from .run import TapePass, run_by_tape
 
-__all__ = [
-    "OperatorPool",
-    "Sharing",
-    "TapePass",
-    "TensorPool",
-    "register_buffers",
-    "run_by_tape",
-    "run_gradient_flow",
-]
+__all__ = ["OperatorPool", "Sharing", "TapePass", "TensorPool", "register_buffers", "run_by_tape", "run_gradient_flow"]

@@ -109,8 +109,6 @@ def _without_ignored(
     return remaining, gradients
 
 
-PREFIX = "share/buffer/grads"
-
 Key = TypeVar("Key", bound=Hashable)
 
 
@@ -173,12 +171,12 @@ def with_shared_buffers(operators: Sequence[Operator], apart: Collection[str]) -
     nested = {name for op in operators if op.type in NETS for name in (*op.inputs, *op.outputs)}
     own = {*apart, *nested, *[name for name, times in written.items() if times > 1]}
     buffer_of, _ = take_turns([(op.inputs, op.outputs) for op in operators], own, lambda name: 0)
-    names = {name: f"{PREFIX}:{buffer}" for name, buffer in buffer_of.items()}
+    names = {name: f"share/buffer/grads:{buffer}" for name, buffer in buffer_of.items()}
     return [
-        msgspec.structs.replace(op, inputs=_called(op.inputs, names), outputs=_called(op.outputs, names))
+        msgspec.structs.replace(
+            op,
+            inputs=[names.get(blob, blob) for blob in op.inputs],
+            outputs=[names.get(blob, blob) for blob in op.outputs],
+        )
         for op in operators
     ]
-
-
-def _called(blobs: Iterable[str], names: Mapping[str, str]) -> list[str]:
-    return [names.get(blob, blob) for blob in blobs]

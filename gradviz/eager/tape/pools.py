@@ -16,7 +16,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, count, islice
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
 from weakref import finalize, ref
 
 from ...operators.registry import Array
@@ -28,7 +28,7 @@ from ..variable import Variable
 Scope = Literal["numpy", "leaf", "join", "detach"]
 """Where tensors come from: from arrays; from shapes; outputs that require gradients; other outputs, and buffers."""
 
-SCOPES: tuple[Scope, ...] = ("numpy", "leaf", "join", "detach")
+SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 
 class Occupancy(NamedTuple):
