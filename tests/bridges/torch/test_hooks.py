@@ -228,3 +228,28 @@ def test_a_hook_of_an_operator_that_raises_is_told_with_its_line():
     (found,) = gradviz.diagnose(loss).findings
     assert found.sentence.startswith("backward() fails in a hook (test_hooks.py:")
     assert found.line.text == "loss.grad_fn.register_hook(lambda sent, arrived: [].missing)"
+
+
+def pushed(module):
+    module.register_full_backward_pre_hook(lambda module, arriving: (arriving[0] * 0.5,))
+
+
+def pulled(module):
+    module.register_full_backward_hook(lambda module, sent, arriving: (sent[0] * 0.5,))
+
+
+@pytest.mark.parametrize(("hook", "verdict"), [(pushed, "not checkable"), (pulled, "not checkable"), (None, "agrees")])
+def test_gradients_that_hooks_of_a_module_have_changed_are_not_held_against_differences(hook, verdict):
+    model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+    model[1].register_full_backward_hook(lambda module, sent, arriving: None)
+    if hook is not None:
+        hook(model[1])
+    x = torch.randn(5, 3)
+
+    def compute():
+        return model(x).square().sum()
+
+    session = gradviz.debug(compute(), forward=compute)
+    assert session.check("0.bias").verdict == verdict
+    assert ("Backward hooks of a module" in str(session.check("0.bias"))) is (hook is not None)
+    assert session.check("2.bias").verdict == "agrees"
