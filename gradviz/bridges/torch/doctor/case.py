@@ -437,9 +437,9 @@ def grouped(names: Sequence[str], parameters: Iterable[str]) -> str:
     all_names = list(parameters)
     if len(names) == 1:
         return code(names[0])
-    if len(names) == len(all_names) > 2:
-        return f"all {len(names)} parameters"
     chosen = set(names)
+    if len(names) > 2 and chosen == set(all_names):
+        return f"all {len(names)} parameters"
     wholes: dict[str, int] = {}
     rest = []
     for name in names:
