@@ -83,7 +83,7 @@ def explain(error: BaseException | None = None) -> Diagnosis:
     if findings is None and isinstance(error, GradvizError):
         return Diagnosis.of((), f"This error is gradviz's own. {error}")
     if findings is None:
-        return Diagnosis.of((), f"This error is not about gradients. {said_by(error)}.")
+        return Diagnosis.of((), f"This is no error about gradients that gradviz knows. {said_by(error)}.")
     return Diagnosis.of(findings, "")
 
 
