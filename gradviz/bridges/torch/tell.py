@@ -393,6 +393,8 @@ class Backward:
         if written.before is not None:
             before = self.grads_before[blob] = f"{grad}@0"
             self._values.keep((grad, 0), written.before)
+        if written.arrived is None:
+            return
         if written.after is not None:
             version = int(before is not None)
             after = f"{grad}@{version}"
