@@ -43,7 +43,7 @@ def diagnose(
         TypeError: `model` is no module, or there is no loss.
     """
     given: Any = () if model is None else model
-    is_one = isinstance(given, Module | str) or not isinstance(given, Iterable)
+    is_one = isinstance(given, Module | str | Tensor) or not isinstance(given, Iterable)
     models: list[Module] = [given] if is_one else list(given)
     for one in models:
         if not isinstance(one, Module):

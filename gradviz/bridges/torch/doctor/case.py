@@ -48,8 +48,9 @@ def _counts(graph: Graph) -> list[tuple[Node, int]]:
     return [(node, sys.getrefcount(leaf)) for node, leaf in graph.leaves.items()]
 
 
-_FEWEST = max(count for _, count in _counts(Graph([torch.zeros(1, requires_grad=True) * 2])))
-"""The count for a leaf that nobody holds."""
+with torch.inference_mode(False), torch.enable_grad():  # wherever gradviz is asked first
+    _FEWEST = max(count for _, count in _counts(Graph([torch.zeros(1, requires_grad=True) * 2])))
+    """The count for a leaf that nobody holds."""
 
 
 INNER = {"addmm", "mm", "bmm", "baddbmm", "t", "to_copy", "convolution", "native_layer_norm", "native_batch_norm",
