@@ -130,7 +130,7 @@ def _zero(case: Case, birth: Birth, node: Node, names: Sequence[str]) -> Finding
         ways = (STRAIGHT,)
     elif type in LOSSES and is_done:
         why, harm = "the loss is 0, there is nothing left to learn", False
-    elif type not in SATURATES and (never := [name for name in names if _makes_zeros(case, name)]):
+    elif type not in SATURATES and (never := _never(case, names)):
         why, harm, line, ways = _are_zeros(case, never), not is_done, None, (DRAW,)
     elif _cuts(node):
         why = f"{operator}{at} cuts every element off, and its derivative is 0 there"
@@ -169,6 +169,13 @@ def _zero(case: Case, birth: Birth, node: Node, names: Sequence[str]) -> Finding
 def _are_zeros(case: Case, never: Sequence[str]) -> str:
     """That weights are all zeros, in words."""
     return f"{subject(never, case.parameters, 'are')} all zeros, and so is what is computed with {them(never)}"
+
+
+def _never(case: Case, names: Sequence[str]) -> list[str]:
+    """Weights of zeros that stay so; where others of zeros get a gradient, it comes to these one step later."""
+    gets = (case.graph.leaves[node] for node, one in leaf_gradients(case).items() if not is_zero(one))
+    is_later = any(one.dim() > 1 and is_zero(one) for one in gets)
+    return [] if is_later else [name for name in names if _makes_zeros(case, name)]
 
 
 def _makes_zeros(case: Case, name: str) -> bool:
@@ -253,9 +260,14 @@ def _always(case: Case, zero_leaves: Sequence[tuple[Node, str]]) -> Iterator[Fin
         return
     # What is sent to a bias may add up to zero.
     are_biases = all(case.parameters[name].dim() < 2 for name in behind.names)
-    if not are_biases and not any(one.dim() > 1 and is_zero(one) for one in case.parameters.values()):
+    if not are_biases and not any(is_zero(one) for name, one in case.parameters.items() if not _is_bias(name)):
         why = "most likely {operator} cuts every element off"
         yield _after(case, "zero", behind, why, "Call diagnose before backward(): then the operator is found.")
+
+
+def _is_bias(name: str) -> bool:
+    """Whether a parameter is a bias: others of zeros, as a gate, multiply by them."""
+    return "bias" in name.rpartition(".")[2]
 
 
 def _shut(case: Case, zero: set[Node]) -> set[Node]:
@@ -269,7 +281,7 @@ def _unexplained(case: Case, names: list[str]) -> Iterator[Finding]:
     leaves = [case.parameters[name] for name in names if name in case.parameters]
     # What is sent to a bias may add up to zero.
     if any(one.dim() > 1 for one in leaves) and len(names) < len(leaf_gradients(case)) and not _is_done(case):
-        if never := [name for name in names if _makes_zeros(case, name)]:
+        if never := _never(case, names):
             sentence = f"{subject(names, case.parameters, 'hold')} a gradient of zeros: {_are_zeros(case, never)}."
             yield Finding("zero", sentence, tuple(names), None, True, each_of(names), (DRAW,))
             return

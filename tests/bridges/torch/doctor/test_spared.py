@@ -9,6 +9,7 @@ from torch import nn
 from torch.nn import functional as F
 
 import gradviz
+from tests.bridges.torch.doctor import ordinary
 
 
 class Experts(nn.Module):
@@ -275,3 +276,11 @@ def test_parameters_of_another_model_are_not_said_to_be_all_of_this_one():
         policy, _, loss = criticized(torch.minimum)
     (found,) = gradviz.diagnose(loss, policy).findings
     assert not found.sentence.startswith("All")
+
+
+def test_after_a_pass_gates_of_zeros_are_no_dead_relu():
+    loss, model = ordinary.residual_zero_gates()
+    loss.backward()
+    (found,) = gradviz.diagnose(loss, model).findings
+    assert (found.kind, found.harm) == ("zero", False)
+    assert {name.partition(".")[0] for name in found.names} == {"layers"}
