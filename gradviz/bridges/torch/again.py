@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cached_property, partial
 from typing import Any, cast
 
@@ -40,15 +40,22 @@ class Again:
         names: of the outputs and leaves of the graph.
         roots: where the pass started, as they were.
         forward: computes the roots again, from the same tensors; None: there is no such function.
+        changed: the nodes by which backward hooks of modules have sent on something else than was given to them.
     """
 
     def __init__(
-        self, graph: Graph, names: Names, roots: Sequence[RecordedTensor], forward: Callable[[], Any] | None
+        self,
+        graph: Graph,
+        names: Names,
+        roots: Sequence[RecordedTensor],
+        forward: Callable[[], Any] | None,
+        changed: Set[Node],
     ) -> None:
         self._graph = graph
         self.leaves = {names[Output(node, 0)]: leaf for node, leaf in graph.leaves.items()}
         self._roots = roots
         self._forward = forward
+        self._changed = changed
 
     def rest(self, blob: Key) -> Callable[[], Rest]:
         """As of `runtime.watched.Again`: the user's function with another value of a leaf."""
@@ -64,6 +71,11 @@ class Again:
             raise not_again(
                 f"{blob[0]} is sparse: differences move elements, too, that it does not hold.",
                 "Check a dense leaf that it is made of, such as its values.",
+            )
+        if not self._changed.isdisjoint(self._graph.on_the_way([self._graph.output_of(leaf)])):
+            raise not_again(
+                f"Backward hooks of a module have changed what flows to {blob[0]}, which differences cannot know.",
+                "Remove them, and record the pass again.",
             )
         self._check()
         return partial(self._rest, leaf, forward)

@@ -198,7 +198,7 @@ class Pass:
         self, backward: Backward, summary: Callable[[Journal], str], forward: Callable[[], Any] | None = None
     ) -> Journal:
         """What happened so far; `forward` as of `record`."""
-        journal = backward.journal(summary, Again(self.graph, backward.names, self._starts, forward))
+        journal = backward.journal(summary, Again(self.graph, backward.names, self._starts, forward, backward.changed))
         return journal._replace(beside=partial(without_gradient, self._roots, self._models))
 
 

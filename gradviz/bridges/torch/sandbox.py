@@ -13,7 +13,7 @@ import random
 import sys
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, NamedTuple
@@ -305,7 +305,7 @@ def _copied(value: Any) -> Any:
 
 def called(
     function: Callable[[], Any],
-    leaves: Iterable[Tensor],
+    leaves: Collection[Tensor],
     given: Mapping[Tensor, Tensor],
     constants: Sequence[Constant] | None,
     *,
@@ -326,6 +326,11 @@ def called(
         raise not_again(
             f"The function returned {type(returned).__name__}, no tensor.",
             "Let it return what debug was given: the loss, or all losses.",
+        )
+    if not all(one.requires_grad for one in returned) and any(one.requires_grad for one in leaves):
+        raise not_again(
+            "The function returns what requires no gradient: detach(), no_grad() or the like cuts it off.",
+            "Let it compute the loss as it was computed for debug.",
         )
     return [one.detach() for one in returned], sandbox.new_constants
 

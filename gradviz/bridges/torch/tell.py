@@ -162,6 +162,7 @@ class Backward:
         operators: the gradient operators.
         names: of the outputs of operators and of leaves.
         grads_before: the leaves that had a gradient before -> its blob version.
+        changed: the nodes by which backward hooks of modules have sent on something else than was given to them.
     """
 
     def __init__(
@@ -176,6 +177,7 @@ class Backward:
         self.operators: list[Operator] = []
         self.names = forward.names
         self.grads_before: dict[str, str] = {}
+        self.changed: set[Node] = set()
         self._forward = forward
         self._graph = forward.graph
         self._runs = set(runs)
@@ -267,6 +269,10 @@ class Backward:
         """The node was run."""
         node, index = visit.node, self._graph.index[visit.node]
         self._at = None
+        if type_of(node) == "BackwardHookFunction" and any(
+            one and sent and not is_same(one, sent) for one, sent in zip(visit.arrived, visit.sent, strict=False)
+        ):
+            self.changed.add(node)
         every = zip(self._graph.inputs(node), visit.sent, strict=True)
         pairs = [(one, sent) for one, sent in every if one is not None]
         keep = self._values.keeper
@@ -387,6 +393,8 @@ class Backward:
         if written.before is not None:
             before = self.grads_before[blob] = f"{grad}@0"
             self._values.keep((grad, 0), written.before)
+        if written.arrived is None:
+            return
         if written.after is not None:
             version = int(before is not None)
             after = f"{grad}@{version}"

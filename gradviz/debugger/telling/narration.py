@@ -320,7 +320,7 @@ def written(event: GradWritten, gradient: Named | None, count: int) -> Sentences
     """`count`: how many gradients the sum `gradient` consists of."""
     blob, after, before = event.blob, event.after, event.before
     if event.how == "dropped":
-        return [(say.GRAD_DROPPED, blob, before)]
+        return [(say.GRAD_DROPPED, blob, before) if gradient is None else (say.GRAD_TAKEN, gradient, blob)]
     if event.how == "added":
         return [(say.GRAD_ADDED, blob, before, after, before, gradient)]
     is_replaced = event.how == "replaced"

@@ -189,11 +189,12 @@ GRAD_OF_ROWS = ", its rows added into zeros"
 GRAD_REPLACED = "; what it held, `{before}`, is replaced."
 GRAD_ADDED = (
     "`{blob}.grad` held `{before}` of an earlier pass, so this pass is added to it: "
-    "`{after} = {before} + {gradient}`. cleargrad() would make it start anew."
+    "`{after} = {before} + {gradient}`. Emptied before the pass, it would start anew."
 )
 GRAD_DROPPED = (
     "`{blob}.grad` held `{before}`, left by another pass, and keeps nothing now: retain_grad was not asked for."
 )
+GRAD_TAKEN = "`{gradient}` was written to `{blob}.grad`, and a hook that waits for that has emptied it."
 
 # It goes into nested nets, and out of them.
 RUNS_DO = "{operator} runs its net `{net}` in a workspace of its own, where {bindings}."

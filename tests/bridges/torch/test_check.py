@@ -450,6 +450,8 @@ def test_weights_that_have_moved_since_are_refused():
         (lambda w, h: [][1], "The function raised IndexError: list index out of range."),
         (lambda w, h: h.sum(), "The function reads what was computed before it was called."),
         (lambda w, h: (w.sum(), w.sum()), "6, 6 now, and 6 was recorded"),
+        (lambda w, h: w.sum().detach(), "The function returns what requires no gradient"),
+        (torch.no_grad()(lambda w, h: w.sum()), "The function returns what requires no gradient"),
     ],
 )
 def test_functions_that_do_not_compute_the_loss_are_refused(compute, why):

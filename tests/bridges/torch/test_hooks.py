@@ -228,3 +228,64 @@ def test_a_hook_of_an_operator_that_raises_is_told_with_its_line():
     (found,) = gradviz.diagnose(loss).findings
     assert found.sentence.startswith("backward() fails in a hook (test_hooks.py:")
     assert found.line.text == "loss.grad_fn.register_hook(lambda sent, arrived: [].missing)"
+
+
+def pushed(module):
+    module.register_full_backward_pre_hook(lambda module, arriving: (arriving[0] * 0.5,))
+
+
+def pulled(module):
+    module.register_full_backward_hook(lambda module, sent, arriving: (sent[0] * 0.5,))
+
+
+@pytest.mark.parametrize(("hook", "verdict"), [(pushed, "not checkable"), (pulled, "not checkable"), (None, "agrees")])
+def test_gradients_that_hooks_of_a_module_have_changed_are_not_held_against_differences(hook, verdict):
+    model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+    model[1].register_full_backward_hook(lambda module, sent, arriving: None)
+    if hook is not None:
+        hook(model[1])
+    x = torch.randn(5, 3)
+
+    def compute():
+        return model(x).square().sum()
+
+    session = gradviz.debug(compute(), forward=compute)
+    assert session.check("0.bias").verdict == verdict
+    assert ("Backward hooks of a module" in str(session.check("0.bias"))) is (hook is not None)
+    assert session.check("2.bias").verdict == "agrees"
+
+
+def put_away(leaf):
+    leaf.grad = None
+
+
+@pytest.mark.parametrize("before", [None, torch.ones(2)])
+def test_a_gradient_that_a_hook_empties_as_soon_as_it_is_written_is_told_so(before):
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    w.grad = before
+    w.register_post_accumulate_grad_hook(put_away)
+    session = gradviz.debug((w * 3).sum(), write=True)
+    session.run_to("GradWritten")
+    assert session.narration == "`w_grad@0` was written to `w.grad`, and a hook that waits for that has emptied it."
+    session.finish()
+    assert session.narration.endswith("no grad was written.")
+
+
+class FirstAlone(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w):
+        return x * w
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient, None
+
+
+@pytest.mark.parametrize("before", [None, torch.ones(2)])
+def test_what_is_sent_nothing_is_not_said_to_be_written(before):
+    x, w = (torch.ones(2, requires_grad=True) for _ in range(2))
+    w.grad = before
+    session = gradviz.debug(FirstAlone.apply(x, w).sum(), write=True)
+    assert [event.blob for event in session.events if event.kind == "GradWritten"] == ["x"]
+    session.finish()
+    assert session.narration.endswith("1 Variable got its grad.")

@@ -2,6 +2,8 @@
 
 import gc
 import socket
+import subprocess
+import sys
 import threading
 import weakref
 
@@ -226,3 +228,23 @@ def test_a_session_that_nobody_refers_to_lets_go_of_the_graph_at_once():
         assert tensor() is None
     finally:
         gc.enable()
+
+
+FIRST = """
+import torch
+
+import gradviz
+
+model = torch.nn.Linear(3, 1)
+loss = model(torch.ones(2, 3)).sum()
+with torch.{mode}():
+    with gradviz.torch.capture(model):
+        model(torch.ones(2, 3))
+    print(gradviz.debug(loss).events[-1].kind, gradviz.diagnose(loss, model).is_healthy)
+"""
+
+
+@pytest.mark.parametrize("mode", ["no_grad", "inference_mode"])
+def test_it_may_be_asked_first_where_gradients_are_off(mode):
+    said = subprocess.run([sys.executable, "-c", FIRST.format(mode=mode)], capture_output=True, text=True)
+    assert said.stdout == "Completed True\n", said.stderr

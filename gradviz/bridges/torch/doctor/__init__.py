@@ -43,7 +43,7 @@ def diagnose(
         TypeError: `model` is no module, or there is no loss.
     """
     given: Any = () if model is None else model
-    is_one = isinstance(given, Module | str) or not isinstance(given, Iterable)
+    is_one = isinstance(given, Module | str | Tensor) or not isinstance(given, Iterable)
     models: list[Module] = [given] if is_one else list(given)
     for one in models:
         if not isinstance(one, Module):
@@ -83,7 +83,7 @@ def explain(error: BaseException | None = None) -> Diagnosis:
     if findings is None and isinstance(error, GradvizError):
         return Diagnosis.of((), f"This error is gradviz's own. {error}")
     if findings is None:
-        return Diagnosis.of((), f"This error is not about gradients. {said_by(error)}.")
+        return Diagnosis.of((), f"This is no error about gradients that gradviz knows. {said_by(error)}.")
     return Diagnosis.of(findings, "")
 
 

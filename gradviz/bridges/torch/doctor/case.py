@@ -48,8 +48,9 @@ def _counts(graph: Graph) -> list[tuple[Node, int]]:
     return [(node, sys.getrefcount(leaf)) for node, leaf in graph.leaves.items()]
 
 
-_FEWEST = max(count for _, count in _counts(Graph([torch.zeros(1, requires_grad=True) * 2])))
-"""The count for a leaf that nobody holds."""
+with torch.inference_mode(False), torch.enable_grad():  # wherever gradviz is asked first
+    _FEWEST = max(count for _, count in _counts(Graph([torch.zeros(1, requires_grad=True) * 2])))
+    """The count for a leaf that nobody holds."""
 
 
 INNER = {"addmm", "mm", "bmm", "baddbmm", "t", "to_copy", "convolution", "native_layer_norm", "native_batch_norm",
@@ -437,9 +438,9 @@ def grouped(names: Sequence[str], parameters: Iterable[str]) -> str:
     all_names = list(parameters)
     if len(names) == 1:
         return code(names[0])
-    if len(names) == len(all_names) > 2:
-        return f"all {len(names)} parameters"
     chosen = set(names)
+    if len(names) > 2 and chosen == set(all_names):
+        return f"all {len(names)} parameters"
     wholes: dict[str, int] = {}
     rest = []
     for name in names:

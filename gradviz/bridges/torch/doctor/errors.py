@@ -66,7 +66,7 @@ class Meaning(NamedTuple):
 
 
 def findings_of(error: BaseException) -> list[Finding] | None:
-    """What an error tells; None: it is not about gradients."""
+    """What an error tells; None: it is no known error about gradients."""
     scene = scene_of(error)
     meaning = next((one for one in MEANINGS if re.search(one.words, said_by(error))), None)
     if meaning is None or (meaning.kind == "dtype" and not scene.roots):
@@ -254,13 +254,19 @@ MEANINGS = (
     ),
     Meaning(
         "shape",
-        r"returned an (invalid gradient|incorrect number of gradients)|Mismatch in shape: grad_output",
+        r"returned an (invalid gradient|incorrect number of gradients)",
         "The backward of {what}.",
         (
             "Return one gradient for each input of forward, of that input's shape, and None where there is none.",
             "Where forward broadcasts, sum over what was broadcast: grad.sum_to_size(x.shape).",
         ),
         about=_own_backward,
+    ),
+    Meaning(
+        "shape",
+        r"Mismatch in (shape|dtype): grad_output",
+        "The gradient that a backward pass is to start with{at} is not like the tensor that it is of.",
+        ("Give one of the shape and the dtype of the tensor: y.backward(torch.ones_like(y)).",),
     ),
     Meaning(
         "hook",

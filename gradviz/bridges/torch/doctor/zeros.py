@@ -20,9 +20,11 @@ from .hooks import hook_of
 FLAT = {"round", "floor", "ceil", "trunc", "sign", "sgn", "heaviside", "bernoulli"}
 """With the derivative zero everywhere."""
 
-CUTS = {
-    "relu", "threshold", "clamp", "clamp_min", "clamp_max", "hardtanh", "hardsigmoid", "hardswish", "maximum",
-    "minimum", "relu6",
+OF_TWO = {"maximum", "minimum", "fmax", "fmin"}
+"""That take one of two numbers, and hand the gradient on to it."""
+
+CUTS = OF_TWO | {
+    "relu", "threshold", "clamp", "clamp_min", "clamp_max", "hardtanh", "hardsigmoid", "hardswish", "relu6",
 }  # fmt: skip
 """With the derivative zero in a part of where they exist."""
 
@@ -73,7 +75,13 @@ def zeros(case: Case) -> Iterator[Finding]:
 def _rank(case: Case, node: Node) -> int:
     """How much an operator explains of zeros that were born at several: the least explains most."""
     type = type_of(node)
-    return 0 if type in FLAT else 1 if type in CUTS else 2 if type in SATURATES else 3 if _factors(case, node) else 4
+    return 0 if type in FLAT else 1 if _cuts(node) else 2 if type in SATURATES else 3 if _factors(case, node) else 4
+
+
+def _cuts(node: Node) -> bool:
+    """Whether an operator cuts gradients off, and does not hand them on to the other of two."""
+    hands_on = type_of(node) in OF_TWO and all(one is not None for one, _ in node.next_functions)
+    return type_of(node) in CUTS and not hands_on
 
 
 def _dead_before(case: Case, node: Node) -> Node | None:
@@ -85,7 +93,7 @@ def _dead_before(case: Case, node: Node) -> Node | None:
         for _ in range(6):
             if before is None:
                 break
-            if type_of(before) in CUTS:
+            if _cuts(before):
                 return before
             if type_of(before) not in PASS_ON:
                 break
@@ -122,9 +130,9 @@ def _zero(case: Case, birth: Birth, node: Node, names: Sequence[str]) -> Finding
         ways = (STRAIGHT,)
     elif type in LOSSES and is_done:
         why, harm = "the loss is 0, there is nothing left to learn", False
-    elif type not in SATURATES and (never := [name for name in names if _makes_zeros(case, name)]):
+    elif type not in SATURATES and (never := _never(case, names)):
         why, harm, line, ways = _are_zeros(case, never), not is_done, None, (DRAW,)
-    elif type in CUTS:
+    elif _cuts(node):
         why = f"{operator}{at} cuts every element off, and its derivative is 0 there"
         why += " (a dead ReLU)" if type in ("relu", "threshold") else ""
         harm = not is_done
@@ -163,6 +171,13 @@ def _are_zeros(case: Case, never: Sequence[str]) -> str:
     return f"{subject(never, case.parameters, 'are')} all zeros, and so is what is computed with {them(never)}"
 
 
+def _never(case: Case, names: Sequence[str]) -> list[str]:
+    """Weights of zeros that stay so; where others of zeros get a gradient, it comes to these one step later."""
+    gets = (case.graph.leaves[node] for node, one in leaf_gradients(case).items() if not is_zero(one))
+    is_later = any(one.dim() > 1 and is_zero(one) for one in gets)
+    return [] if is_later else [name for name in names if _makes_zeros(case, name)]
+
+
 def _makes_zeros(case: Case, name: str) -> bool:
     """Whether something is a weight that is all zeros, and so is its bias, if it has one."""
     one, bias = case.parameters.get(name), case.parameters.get(re.sub("weight$", "bias", name))
@@ -180,7 +195,9 @@ def _zero_factor(case: Case, birth: Birth, node: Node, it: str) -> str:
 
 
 def _factors(case: Case, node: Node) -> list[str]:
-    """What an operator has kept that is all zeros, in words."""
+    """What an operator has kept and multiplies by that is all zeros, in words."""
+    if type_of(node) in OF_TWO:
+        return []
     saved = [one for one in saved_by(node) if one.tensor.is_floating_point() and one.name not in ("bias", "result")]
     return list(dict.fromkeys(_called(case, one) for one in saved if is_zero(one.tensor)))
 
@@ -243,15 +260,20 @@ def _always(case: Case, zero_leaves: Sequence[tuple[Node, str]]) -> Iterator[Fin
         return
     # What is sent to a bias may add up to zero.
     are_biases = all(case.parameters[name].dim() < 2 for name in behind.names)
-    if not are_biases and not any(one.dim() > 1 and is_zero(one) for one in case.parameters.values()):
+    if not are_biases and not any(is_zero(one) for name, one in case.parameters.items() if not _is_bias(name)):
         why = "most likely {operator} cuts every element off"
         yield _after(case, "zero", behind, why, "Call diagnose before backward(): then the operator is found.")
+
+
+def _is_bias(name: str) -> bool:
+    """Whether a parameter is a bias: others of zeros, as a gate, multiply by them."""
+    return "bias" in name.rpartition(".")[2]
 
 
 def _shut(case: Case, zero: set[Node]) -> set[Node]:
     """The operators that may cut every element off: gradients of zeros have come to all leaves behind them."""
     alive = case.graph.on_the_way(Output(leaf, 0) for leaf in leaf_gradients(case) if leaf not in zero)
-    return {node for node in case.graph.nodes if type_of(node) in CUTS and node not in alive}
+    return {node for node in case.graph.nodes if _cuts(node) and node not in alive}
 
 
 def _unexplained(case: Case, names: list[str]) -> Iterator[Finding]:
@@ -259,7 +281,7 @@ def _unexplained(case: Case, names: list[str]) -> Iterator[Finding]:
     leaves = [case.parameters[name] for name in names if name in case.parameters]
     # What is sent to a bias may add up to zero.
     if any(one.dim() > 1 for one in leaves) and len(names) < len(leaf_gradients(case)) and not _is_done(case):
-        if never := [name for name in names if _makes_zeros(case, name)]:
+        if never := _never(case, names):
             sentence = f"{subject(names, case.parameters, 'hold')} a gradient of zeros: {_are_zeros(case, never)}."
             yield Finding("zero", sentence, tuple(names), None, True, each_of(names), (DRAW,))
             return

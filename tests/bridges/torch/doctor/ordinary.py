@@ -100,6 +100,40 @@ def residual_zero_init():
     return _run(nn.Sequential(B(), B(), nn.Linear(6, 3)))
 
 
+def residual_zero_gates():
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList([nn.Linear(6, 6) for _ in range(3)])
+            self.gates = nn.Parameter(torch.zeros(3))
+            self.head = nn.Linear(6, 3)
+
+        def forward(self, x):
+            for number, layer in enumerate(self.layers):
+                x = x + self.gates[number] * torch.relu(layer(x))
+            return self.head(x)
+
+    return _run(M())
+
+
+def modulation_and_head_zero_init():
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = nn.Linear(6, 6)
+            self.modulation = nn.Linear(6, 12)
+            self.head = nn.Linear(6, 3)
+            for one in (self.modulation, self.head):
+                nn.init.zeros_(one.weight)
+                nn.init.zeros_(one.bias)
+
+        def forward(self, x):
+            shift, gate = self.modulation(x).chunk(2, -1)
+            return self.head(x + gate * self.body(x + shift))
+
+    return _run(M())
+
+
 def loss_zero_weight():
     m = MLP()
     x, y = xy()

@@ -131,6 +131,16 @@ def wrong_count():
     TooFew.apply(torch.ones(3, requires_grad=True), 2).sum().backward()
 
 
+def gradient_of_another_shape():
+    y = torch.ones(3, requires_grad=True) * 2
+    y.backward(torch.ones(2))  # here
+
+
+def gradient_of_another_dtype():
+    y = torch.ones(3, requires_grad=True) * 2
+    torch.autograd.grad(y * 1j, y, torch.ones(3))  # here
+
+
 def overwritten_by_a_step():
     x, _ = data()
     model = Two()

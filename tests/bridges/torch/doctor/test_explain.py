@@ -27,6 +27,8 @@ ERRORS = {
     "unused_input": ("unused_input", "`y` was not used"),
     "input_without_gradient": ("not_connected", "`x` requires no gradient"),
     "wrong_shape": ("shape", "The backward of `Wrong`"),
+    "gradient_of_another_shape": ("shape", "The gradient that a backward pass is to start with"),
+    "gradient_of_another_dtype": ("shape", "is not like the tensor that it is of"),
     "wrong_count": ("shape", "returns 1 gradient, and forward has 2 inputs"),
     "overwritten_by_a_step": ("overwritten", "most likely by an optimizer's step()"),
     "carried_on_unseen": ("freed", "an earlier backward() has freed the graph"),
@@ -103,7 +105,7 @@ def test_other_errors_are_said_to_be_others(program):
     error = raised(program)
     found = gradviz.explain(error)
     assert found.findings == []
-    assert str(found).startswith("This error is not about gradients. ")
+    assert str(found).startswith("This is no error about gradients that gradviz knows. ")
     assert str(error) in str(found)
 
 
@@ -116,7 +118,8 @@ def test_errors_of_gradviz_are_told_as_they_are():
 
 
 def test_an_error_without_words_is_named():
-    assert str(gradviz.explain(KeyboardInterrupt())) == "This error is not about gradients. KeyboardInterrupt."
+    found = gradviz.explain(KeyboardInterrupt())
+    assert str(found) == "This is no error about gradients that gradviz knows. KeyboardInterrupt."
 
 
 def test_the_last_error_is_taken(monkeypatch):

@@ -279,6 +279,8 @@ def test_what_is_no_module_is_refused():
         gradviz.diagnose(torch.tensor(1.0), 3)
     with pytest.raises(TypeError, match="str is none"):
         gradviz.diagnose(loss, "model")
+    with pytest.raises(TypeError, match="Tensor is none"):
+        gradviz.diagnose(torch.nn.Linear(1, 1), torch.ones(()))
 
 
 @pytest.mark.parametrize(

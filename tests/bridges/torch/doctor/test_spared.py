@@ -9,6 +9,7 @@ from torch import nn
 from torch.nn import functional as F
 
 import gradviz
+from tests.bridges.torch.doctor import ordinary
 
 
 class Experts(nn.Module):
@@ -244,3 +245,42 @@ def test_a_member_of_a_list_that_is_read_for_nothing_is_harm():
         loss = y.sum()
     (found,) = gradviz.diagnose(loss, model).findings
     assert (found.kind, found.harm, len(found.names)) == ("unused", True, 4)
+
+
+def criticized(smaller):
+    """A policy, its two critics, of which one is greater everywhere, and what the smaller one says of it."""
+    policy, *critics = (nn.Sequential(nn.Linear(start, 3), nn.Tanh(), nn.Linear(3, end)) for start, end in SIZES)
+    with torch.no_grad():
+        critics[0][2].bias.add_(9)
+    x = torch.randn(5, 4)
+    pair = torch.cat([x, policy(x)], 1)
+    return policy, critics, -smaller(critics[0](pair), critics[1](pair)).mean()
+
+
+SIZES = [(4, 2), (6, 1), (6, 1)]
+
+
+@pytest.mark.parametrize("smaller", [torch.minimum, torch.fmin, lambda one, other: torch.cat([one, other], 1).amin(1)])
+@pytest.mark.parametrize("is_captured", [True, False])
+def test_a_critic_that_another_one_undercuts_everywhere_is_a_remark(smaller, is_captured):
+    with gradviz.torch.capture() if is_captured else torch.enable_grad():
+        policy, critics, loss = criticized(smaller)
+    (found,) = gradviz.diagnose(loss, [policy, *critics]).findings
+    assert (found.kind, found.harm) == ("zero", False)
+    assert "sends only zeros on the way to" in found.sentence
+    assert gradviz.diagnose(loss, policy).is_healthy
+
+
+def test_parameters_of_another_model_are_not_said_to_be_all_of_this_one():
+    with gradviz.torch.capture():
+        policy, _, loss = criticized(torch.minimum)
+    (found,) = gradviz.diagnose(loss, policy).findings
+    assert not found.sentence.startswith("All")
+
+
+def test_after_a_pass_gates_of_zeros_are_no_dead_relu():
+    loss, model = ordinary.residual_zero_gates()
+    loss.backward()
+    (found,) = gradviz.diagnose(loss, model).findings
+    assert (found.kind, found.harm) == ("zero", False)
+    assert {name.partition(".")[0] for name in found.names} == {"layers"}
