@@ -13,12 +13,14 @@ from gradviz import (
     GradvizError,
     Live,
     Net,
+    Operator,
     RunError,
     Session,
     Workspace,
     debug,
     live,
     load,
+    register_gradient,
     register_kernel,
 )
 from gradviz.runtime import watched
@@ -160,6 +162,41 @@ def test_an_operator_that_fails_leaves_everything_as_it_was_and_runs_when_its_in
     assert np.array_equal(one.workspace["w_grad"], session.value("w_grad"))
     assert np.allclose(session.value("w_grad"), np.tanh([1.0, 2.0]))
     assert "w" not in ws
+
+
+def test_a_gradient_operator_that_fails_leaves_everything_as_it_was_and_runs_when_its_gradient_is_mended(own_types):
+    @register_kernel("Double")
+    def double(op, x):
+        return 2 * x
+
+    @register_kernel("DoubleFinite")
+    def double_finite(op, dy):
+        if not np.isfinite(dy).all():
+            raise ValueError("not finite")
+        return 2 * dy
+
+    @register_gradient("Double")
+    def rule(op, g_output):
+        return [Operator("DoubleFinite", g_output, ["a_grad"])], ["a_grad"]
+
+    net = Net("mended backward")
+    net.Scale("x", "a", scale=3.0)
+    net.add("Double", "a", "b")
+    net.Sqrt("b", "y")
+    ws = Workspace()
+    ws.feed("x", [0.0, 6.0])  # the root has no finite slope at zero
+    one = live(net, ["y"], workspace=ws)
+    one.run_to("Sqrt")
+    while one.next != "DoubleFinite of the backward pass":
+        one.step()
+    before = len(one.session), one.session.narration, sorted(one.workspace)
+    for _ in range(2):
+        with pytest.raises(RunError, match="not finite"):
+            one.step()
+        assert one.next == "DoubleFinite of the backward pass"
+        assert (len(one.session), one.session.narration, sorted(one.workspace)) == before
+    one.feed("b_grad", [1.0, 0.5])
+    assert one.finish().value("x_grad").tolist() == [6.0, 3.0]
 
 
 def test_operators_may_join_until_the_backward_pass_begins_and_be_left_out():

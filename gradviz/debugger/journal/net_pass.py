@@ -151,7 +151,7 @@ class NetPass:
         else:
             if self._steps is None:
                 self._begin()
-            with self._undone_if_it_fails(more=any(isinstance(one, Accumulated) for one in self._coming)):
+            with self._undone_if_it_fails(more=bool(self._coming)):
                 if self._coming:
                     self._happen()
                 if self._gone_back < len(self._backward) and not self._is_over:
