@@ -215,7 +215,7 @@ class Finder:
         return max((word for word in words if self._is_misread(word, text, at)), key=len, default="")
 
     def _is_misread(self, word: str, text: str, at: int) -> bool:
-        is_plain = word.isidentifier() and word not in (*WORDS, *NAMES)
+        is_plain = word.isascii() and word.isidentifier() and word not in (*WORDS, *NAMES)
         places = re.finditer(rf"(?<![\w`.]){re.escape(word)}(?![\w`(])", text)
         # A function or a field is no name; the fault may be the field behind one: 1.norm.
         is_there = any(place.start() <= at <= place.end() + 1 for place in places)
