@@ -23,6 +23,7 @@ from gradviz import (
     register_gradient,
     register_kernel,
 )
+from gradviz.debugger import CursorError
 from gradviz.runtime import watched
 from tests.debugger.answers.nets import random_sessions, workspace_of
 from tests.debugger.conftest import fed_workspace, skip_net
@@ -126,6 +127,23 @@ def test_what_ran_before_an_operator_that_fails_is_a_session_at_once():
     assert [event.op.type for event in one.session.events if event.kind == "Ran"] == [op.type for op in net.ops[:-1]]
     one.feed("missing", 2.0)
     assert one.finish().event.kind == "Completed"
+
+
+def test_what_an_operator_writes_that_has_joined_and_not_run_is_not_computed_yet():
+    net = Net("square")
+    net.Tanh("x", "a")
+    net.Sqr("a", "y")  # its rule makes two operators
+    ws = Workspace()
+    ws.feed("x", [0.5])
+    one = live(net, ["y"], workspace=ws)
+    while one.next != "Mul of the backward pass":
+        one.step()
+    assert "Its value is not computed yet." in str(one.session.why_none("a"))
+    with pytest.raises(CursorError, match=r"has not run yet\.\n.*live\.step\(\)"):
+        one.session.value("a_grad")
+    one.step()
+    assert one.session.value("a_grad").tolist() == [2 * np.tanh(0.5)]
+    assert "not computed" not in str(one.session.why_none("a"))
 
 
 def test_a_pass_from_an_array_is_not_said_to_start_at_a_number():
