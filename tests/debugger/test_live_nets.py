@@ -217,6 +217,26 @@ def test_a_gradient_operator_that_fails_leaves_everything_as_it_was_and_runs_whe
     assert one.finish().value("x_grad").tolist() == [6.0, 3.0]
 
 
+def test_a_given_gradient_may_be_given_anew_until_it_is_read():
+    net = Net("square")
+    net.Sqr("x", "y")
+    ws = Workspace()
+    ws.feed("x", [1.0, 2.0])
+    ws.feed("given", [1.0, 1.0])
+    one = live(net, {"y": "given"}, workspace=ws)
+    one.step()
+    one.step()  # makes the slope, and does not read what is given
+    assert one.next == "Mul of the backward pass"
+    with pytest.raises(RunError, match="given is float64"):
+        one.feed("given", np.ones(3))
+    one.feed("given", [10.0, 0.0])
+    assert one.workspace["given"].tolist() == one.session.value("given").tolist() == [10.0, 0.0]
+    session = one.finish()
+    assert session.value("x_grad").tolist() == [20.0, 0.0]
+    assert session.ledger("y").ledger.norm == 10.0
+    assert ws["given"].tolist() == [1.0, 1.0]
+
+
 def test_operators_may_join_until_the_backward_pass_begins_and_be_left_out():
     net = Net("grows")
     net.Tanh("x", "a")
