@@ -139,7 +139,7 @@ class SessionMagics:
         """
         session = current_session()
         if line:
-            session.break_on(line)
+            (session.live or session).break_on(line)
         return session.breakpoints
 
     def watch(self, line: str) -> Any:
