@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Callable
 from functools import partial
@@ -9,9 +10,8 @@ from typing import Any, cast
 
 from . import bridges, notebook
 from .debugger import Breakpoint, ConditionError, Cursor, CursorError, Recording
-from .debugger.document import BreakpointEntry
 from .debugger.journal import ChangeablePass, LivePass, live_any
-from .debugger.steering import bad_argument
+from .debugger.steering import bad_argument, entry_of
 from .gradient import Ys
 from .notebook.pausing import pause
 from .program import GradvizError
@@ -138,10 +138,10 @@ class Live:
 
     def break_on(self, on: str, **options: Any) -> Breakpoint:
         """Set a breakpoint in what has happened and is to come; the arguments are those of `Session.break_on`."""
-        is_expected = isinstance(on, str) and not self._session.is_target(on) and self._engine.is_to_come(on)
-        if is_expected and not options:
-            return self._session.breakpoints.add(BreakpointEntry(id=1, on=on), is_to_come=True)
-        return self._session.break_on(on, **options)
+        entry = entry_of(on, **options)
+        target = re.split(r"\s+if\s", entry.on, maxsplit=1)[0].strip()
+        is_to_come = not self._session.is_target(target) and self._engine.is_to_come(target)
+        return self._session.breakpoints.add(entry, is_to_come=is_to_come)
 
     def feed(self, blob: str, value: Any) -> Event | None:
         """Give a blob of a net, or a gradient, another value; returns the last event.

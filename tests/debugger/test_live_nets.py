@@ -13,14 +13,17 @@ from gradviz import (
     GradvizError,
     Live,
     Net,
+    Operator,
     RunError,
     Session,
     Workspace,
     debug,
     live,
     load,
+    register_gradient,
     register_kernel,
 )
+from gradviz.debugger import CursorError
 from gradviz.runtime import watched
 from tests.debugger.answers.nets import random_sessions, workspace_of
 from tests.debugger.conftest import fed_workspace, skip_net
@@ -126,6 +129,23 @@ def test_what_ran_before_an_operator_that_fails_is_a_session_at_once():
     assert one.finish().event.kind == "Completed"
 
 
+def test_what_an_operator_writes_that_has_joined_and_not_run_is_not_computed_yet():
+    net = Net("square")
+    net.Tanh("x", "a")
+    net.Sqr("a", "y")  # its rule makes two operators
+    ws = Workspace()
+    ws.feed("x", [0.5])
+    one = live(net, ["y"], workspace=ws)
+    while one.next != "Mul of the backward pass":
+        one.step()
+    assert "Its value is not computed yet." in str(one.session.why_none("a"))
+    with pytest.raises(CursorError, match=r"has not run yet\.\n.*live\.step\(\)"):
+        one.session.value("a_grad")
+    one.step()
+    assert one.session.value("a_grad").tolist() == [2 * np.tanh(0.5)]
+    assert "not computed" not in str(one.session.why_none("a"))
+
+
 def test_a_pass_from_an_array_is_not_said_to_start_at_a_number():
     net, ws = Net("array"), Workspace()
     net.Tanh("x", "a")
@@ -160,6 +180,61 @@ def test_an_operator_that_fails_leaves_everything_as_it_was_and_runs_when_its_in
     assert np.array_equal(one.workspace["w_grad"], session.value("w_grad"))
     assert np.allclose(session.value("w_grad"), np.tanh([1.0, 2.0]))
     assert "w" not in ws
+
+
+def test_a_gradient_operator_that_fails_leaves_everything_as_it_was_and_runs_when_its_gradient_is_mended(own_types):
+    @register_kernel("Double")
+    def double(op, x):
+        return 2 * x
+
+    @register_kernel("DoubleFinite")
+    def double_finite(op, dy):
+        if not np.isfinite(dy).all():
+            raise ValueError("not finite")
+        return 2 * dy
+
+    @register_gradient("Double")
+    def rule(op, g_output):
+        return [Operator("DoubleFinite", g_output, ["a_grad"])], ["a_grad"]
+
+    net = Net("mended backward")
+    net.Scale("x", "a", scale=3.0)
+    net.add("Double", "a", "b")
+    net.Sqrt("b", "y")
+    ws = Workspace()
+    ws.feed("x", [0.0, 6.0])  # the root has no finite slope at zero
+    one = live(net, ["y"], workspace=ws)
+    one.run_to("Sqrt")
+    while one.next != "DoubleFinite of the backward pass":
+        one.step()
+    before = len(one.session), one.session.narration, sorted(one.workspace)
+    for _ in range(2):
+        with pytest.raises(RunError, match="not finite"):
+            one.step()
+        assert one.next == "DoubleFinite of the backward pass"
+        assert (len(one.session), one.session.narration, sorted(one.workspace)) == before
+    one.feed("b_grad", [1.0, 0.5])
+    assert one.finish().value("x_grad").tolist() == [6.0, 3.0]
+
+
+def test_a_given_gradient_may_be_given_anew_until_it_is_read():
+    net = Net("square")
+    net.Sqr("x", "y")
+    ws = Workspace()
+    ws.feed("x", [1.0, 2.0])
+    ws.feed("given", [1.0, 1.0])
+    one = live(net, {"y": "given"}, workspace=ws)
+    one.step()
+    one.step()  # makes the slope, and does not read what is given
+    assert one.next == "Mul of the backward pass"
+    with pytest.raises(RunError, match="given is float64"):
+        one.feed("given", np.ones(3))
+    one.feed("given", [10.0, 0.0])
+    assert one.workspace["given"].tolist() == one.session.value("given").tolist() == [10.0, 0.0]
+    session = one.finish()
+    assert session.value("x_grad").tolist() == [20.0, 0.0]
+    assert session.ledger("y").ledger.norm == 10.0
+    assert ws["given"].tolist() == [1.0, 1.0]
 
 
 def test_operators_may_join_until_the_backward_pass_begins_and_be_left_out():

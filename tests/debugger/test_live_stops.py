@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gradviz.functions as F
-from gradviz import GradvizError, Live, Net, Variable, Workspace, live
+from gradviz import GradvizError, Live, Net, Variable, Workspace, debug, live
 from gradviz.debugger import Cursor, Recording
 from tests.debugger.answers.nets import random_programs, random_sessions, workspace_of
 from tests.debugger.loops import fed, gated
@@ -193,6 +193,39 @@ def test_a_breakpoint_at_what_is_to_come_says_so_until_it_has_come():
     one.continue_()
     [mark] = one.session.breakpoints
     assert mark.description == "stops at Tanh"
+
+
+def test_a_breakpoint_at_what_is_to_come_takes_all_that_one_at_what_has_come_takes():
+    one, whole = live(gated(), ["loss"], workspace=fed(3)), debug(gated(), ["loss"], workspace=fed(3))
+    marks = [("Tanh", {"ignore": 1}), ("TanhGradient", {"every": 2}), ("h_grad", {"log": "norm {norm}"})]
+    marks += [("MatMul if norm > 0.4", {}), ("TanhGradient", {"when": "norm > 0.01"})]
+    for text, options in marks:
+        assert "nothing is called so by now" in repr(one.break_on(text, **options))
+        whole.break_on(text, **options)
+    for wrong, options in (("Tahn", {}), ("Tahn if norm > 1", {}), ("Tanh if norm >", {}), ("Tanh", {"every": 0})):
+        with pytest.raises(GradvizError):
+            one.break_on(wrong, **options)
+    stopped = []
+    while one.next is not None:
+        one.continue_()
+        stopped.append(one.session.event)
+    ends = [[len(mark.hits) for mark in each.breakpoints] for each in (one.session, whole)]
+    assert all(ends[0])
+    assert ends[0] == ends[1]
+    assert len(stopped) > 4
+
+
+def test_a_breakpoint_may_be_at_a_gradient_to_come_whose_name_is_no_word_of_a_condition():
+    net, ws = Net("dotted"), Workspace()
+    net.Tanh("0.weight", "y")
+    ws.feed("0.weight", [0.5])
+    one = live(net, ["y"], workspace=ws)
+    for text in ("0.weight_grad", "0.weight_grad if norm > 0"):
+        assert "nothing is called so by now" in repr(one.break_on(text))
+    one.step()
+    assert all("nothing is called so by now" in mark.description for mark in one.session.breakpoints)
+    one.continue_()
+    assert one.session.stopped.breakpoint.on == "0.weight_grad"
 
 
 def test_what_lies_behind_is_no_event_after_where_it_stood():

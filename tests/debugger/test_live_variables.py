@@ -9,6 +9,7 @@ import pytest
 
 import gradviz.functions as F
 from gradviz import Function, GradientError, GradvizError, Variable, debug, live
+from gradviz.debugger import CursorError
 from gradviz.program.events import Event, to_dict
 
 SCHEDULES = ("rank", "tape")
@@ -140,3 +141,14 @@ def test_a_function_that_ends_the_program_does_so(schedule):
         one.finish()
     assert one.next is None
     assert one.session.narration
+
+
+def test_what_a_tape_has_made_and_not_run_is_not_computed_yet():
+    x = Variable(np.array([0.5]), name="x")
+    one = live(F.sum(F.tanh(x) * x), schedule="tape")
+    one.step()
+    assert "Its value is not computed yet." in str(one.session.why_none("x"))
+    for ask, blob in ((one.session.check, "x"), (one.session.numbers, "x_grad")):
+        with pytest.raises(CursorError, match=r"has not run yet\.\n.*live\.step\(\)"):
+            ask(blob)
+    assert "not computed" not in str(one.finish().why_none("x"))

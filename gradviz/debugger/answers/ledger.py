@@ -218,12 +218,13 @@ def _of_one(here: NetView, word: str) -> LedgerView:
             blobs=[word],
             ways_out=[way_out],
         )
-    event, _ = view.recorded.story.arrived_at(one.at)
-    term = event.contributions[0] if isinstance(event, Accumulated) else arrival(event)
+    arrived = map(view.recorded.story.arrived_at, reversed(blob.arrivals))
+    # What came last may have made it dense.
+    term, parts = next((arrival(event), parts) for event, parts in arrived if not isinstance(event, Accumulated))
     length = _norm(view, blob, one.parts)
     share = None if length is None or not 0 < length < inf else 1.0
     contribution = Contribution(
-        gradient=str(one.parts[-1]),
+        gradient=str(parts[-1]),
         producer=producer(view.net, term),
         of=term.index,
         how=term.how,
@@ -235,7 +236,7 @@ def _of_one(here: NetView, word: str) -> LedgerView:
     lone = Ledger(
         blob=str(blob),
         at=one.at,
-        total=contribution.gradient,
+        total=str(one.parts[-1]),
         contributions=[contribution],
         norm=contribution.norm,
         cancellation=None if share is None else 0.0,

@@ -18,7 +18,7 @@ from ...operators.scopes import ScopeStack
 from ...program import Operator
 from ...program.control_flow import take_apart
 from ...program.errors import joined, repr_of, shorten
-from ...program.events import Accumulated, Failed
+from ...program.events import Accumulated, Failed, Ran
 from ...program.operator import MAX_DIGITS, key_of, version_in
 from ..document import Value
 from ..journal import NetText, Statement, Writing
@@ -27,6 +27,7 @@ from .recorded import Recorded
 
 AGAIN = "Record it again with gradviz.debug."
 STOPPED = "finish() moves to what stopped it and says why."
+GO_ON = "Let the pass that stands still before it go on: live.step()."
 FORMS = "A blob is asked for by its name (x), a version (x@1), or one of them in a run (2.loop_net[3]/0.net:x)."
 
 
@@ -253,6 +254,8 @@ class NetView:
             reason, ways_out = "its operator ran, and what it made was not kept.", [AGAIN]
         elif isinstance(self.recorded.events[-1], Failed):
             reason, ways_out = "it stopped before that was computed.", [STOPPED]
+        elif blob.statement is not None and self.is_to_run(blob.statement):
+            reason, ways_out = "its operator has not run yet.", [GO_ON]
         elif self.net.path and self.run is None and len(self.recorded.runs):
             reason = "this nested net did not run, as a branch that is not taken and a loop without a round."
             ways_out = ["Ask for the branch that was taken, or feed what decides about it otherwise."]
@@ -279,6 +282,15 @@ class NetView:
     def ran_at(self, statement: Statement) -> int | None:
         """The position after an operator ran, of a nested net in this run; None: it never did."""
         return self.recorded.recording.ran(statement, self.run_of(is_backward=statement.role != "forward"))
+
+    def is_to_run(self, statement: Statement) -> bool:
+        """Whether an operator of the outermost net has joined a pass that runs, which has not come to it yet."""
+        recording = self.recorded.recording
+        if self.net.path or isinstance(self.recorded.events[-1], Failed) or not len(recording.timeline.of(Ran)):
+            return False
+        # Of a tape all joins before anything runs; a file does not say whether it came to its end.
+        is_open = self.is_halted or not (self.recorded.is_saved or recording.absent)
+        return is_open and self.ran_at(statement) is None
 
     def operator(self, statement: Statement) -> Operator:
         """The operator of a statement, its nested nets included, with the names of the end."""

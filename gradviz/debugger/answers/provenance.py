@@ -352,7 +352,7 @@ def producer_of(view: NetView, blob: Writing) -> Producer:
     """
     statement = blob.statement
     if statement is not None and statement.nets:
-        return _inside(view, statement, blob) or Producer(view, blob, statement)
+        return _inside(view, statement, blob) or _left(view, statement, blob) or Producer(view, blob, statement)
     run = view.run_with(blob) if statement is None and view.net.path else None
     if run is None:
         return Producer(view, blob, statement)
@@ -382,6 +382,12 @@ def _inside(view: NetView, statement: Statement, blob: Writing) -> Producer | No
             if is_of_half and inside.run_with(writing) is not None:
                 return producer_of(inside, writing)
     return None
+
+
+def _left(view: NetView, statement: Statement, blob: Writing) -> Producer | None:
+    """Who computed what an operator with nested nets has left as it was; None: nothing was there before."""
+    before = next((one for one in statement.inputs if one.name == blob.name), None)
+    return None if before is None else producer_of(view, before)
 
 
 HAS: dict[What, Callable[[Value], bool]] = {

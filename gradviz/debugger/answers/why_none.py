@@ -168,6 +168,9 @@ def _without_value(view: NetView, one: Sent) -> str:
     if view.value(one.parts[-1]) is not None or (isinstance(last, Failed) and last.path != view.net.path):
         return ""
     if not isinstance(last, Failed):
+        writer = one.parts[-1].statement
+        if writer is not None and view.is_to_run(writer):
+            return "Its value is not computed yet."
         if view.net.path or view.is_halted or not len(recording.timeline.of(Ran)):
             return ""
         why = recording.absent and f": {recording.absent(str(one.parts[-1]))[0]}"

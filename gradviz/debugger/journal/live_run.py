@@ -124,6 +124,10 @@ class LiveRun:
             self.values.setdefault((name, 0), array)
             self.now.setdefault(name, array)
 
+    def give_anew(self, name: str, array: Array) -> None:
+        """Something that was given and that nothing has read is another array."""
+        self._leaves[name] = self.values[name, 0] = self.now[name] = array
+
     def _take(self, written: Sequence[Key], done: Done) -> None:
         outputs = _outputs(written, done)
         self.values |= outputs

@@ -151,7 +151,7 @@ class NetPass:
         else:
             if self._steps is None:
                 self._begin()
-            with self._undone_if_it_fails(more=any(isinstance(one, Accumulated) for one in self._coming)):
+            with self._undone_if_it_fails(more=bool(self._coming)):
                 if self._coming:
                     self._happen()
                 if self._gone_back < len(self._backward) and not self._is_over:
@@ -176,7 +176,7 @@ class NetPass:
 
         Args:
             value: as of `Workspace.feed`; of the shape and dtype of what the blob is, if an operator has read or
-                written it. Numbers and lists get that dtype.
+                written it, or the pass starts from it. Numbers and lists get that dtype.
 
         Raises:
             NetError: ``bad_name``. RunError: ``bad_value``, ``shape_mismatch``.
@@ -187,13 +187,15 @@ class NetPass:
         self._look_for_more()
         done = [*self._ops[: self._joined], *self._backward[: self._gone_back]]
         is_met = any(blob in op.inputs or blob in op.outputs for op in done)
-        now = self._run.now.get(blob) if is_met else None
+        now = self._run.now.get(blob)
         array = fitting(blob, value, now, self._device)
         if self._is_over:
             why = f"The pass is over: {shorten(blob)} is read by nobody any more."
             raise _not_live(why, "Begin anew, and feed it.")
         if not is_met:
             self._blobs[blob] = array
+            if now is not None:  # the pass starts from it, and nothing has read it yet
+                self._run.give_anew(blob, array)
             return
         if self._gone_back < len(self._backward):
             following = self._backward[self._gone_back].type

@@ -1,6 +1,6 @@
 """Where a cursor can go: the places of a recording, conditions, breakpoints, watches and the verbs that run to them."""
 
-from .breakpoints import Breakpoint
+from .breakpoints import Breakpoint, entry_of
 from .conditions import ConditionError
 from .faults import FEED, CursorError, bad_argument, consistent, unknown, whole_number
 from .places import path_of
@@ -10,5 +10,5 @@ from .watches import Watch, sparkline
 
 __all__ = [
     "FEED", "Breakpoint", "ConditionError", "CursorError", "Marks", "Placed", "Stop", "Watch", "bad_argument",
-    "consistent", "path_of", "sparkline", "unknown", "unpacked_recording", "whole_number",
+    "consistent", "entry_of", "path_of", "sparkline", "unknown", "unpacked_recording", "whole_number",
 ]  # fmt: skip

@@ -14,10 +14,28 @@ from msgspec.structs import replace
 
 from ..document import BreakpointEntry
 from .conditions import ConditionError, Node, evaluate, shown
+from .faults import bad_argument, whole_number
 from .marked_list import MarkedList
-from .occurrences import Finder, Occurrences
+from .occurrences import WORD, Finder, Occurrences
 
 _PART = re.compile(r"\{\{|\}\}|\{[^}]*\}|[{}]|[^{}]+")
+
+
+def entry_of(
+    on: str, *, when: str | None = None, log: str | None = None, ignore: int = 0, every: int = 1
+) -> BreakpointEntry:
+    """What describes a breakpoint, as of `Placed.break_on`.
+
+    Raises:
+        CursorError: ``bad_argument``.
+    """
+    if not isinstance(on, str):
+        raise bad_argument("on", on, "a target or a condition, as text")
+    if not isinstance(log, str | None):
+        raise bad_argument("log", log, 'a message, as text: "norm {norm}"')
+    ignore = whole_number("ignore", ignore, "how many of the first occurrences do not count, 0 or more")
+    every = whole_number("every", every, "a number from 1 on: every so many-th occurrence counts", 1)
+    return BreakpointEntry(id=1, on=on if when is None else f"{on} if {when}", log=log, ignore=ignore, every=every)
 
 
 def message_parts(text: str, finder: Finder) -> list[str | Node]:
@@ -41,6 +59,11 @@ def message_parts(text: str, finder: Finder) -> list[str | Node]:
     return parts
 
 
+def _names_nothing(on: str, error: ConditionError) -> bool:
+    """Whether a fault of what a breakpoint stops at is that nothing is called so, be it a name such as 0.weight."""
+    return error.kind == "not_found" or WORD.fullmatch(on) is not None
+
+
 class Breakpoint:
     """One breakpoint of a session.
 
@@ -61,7 +84,7 @@ class Breakpoint:
             self._message = None if entry.log is None else message_parts(entry.log, finder)
         except ConditionError as error:
             self.problem = str(error)
-            self._is_unknown = error.kind == "not_found"
+            self._is_unknown = _names_nothing(entry.on, error)
 
     @property
     def id(self) -> int:
@@ -161,8 +184,11 @@ class Breakpoints(MarkedList[Breakpoint, BreakpointEntry]):
             ConditionError: a text of it is malformed. It is not set.
         """
         finder = self._finder()
-        if not is_to_come:
+        try:
             finder.find(entry.on)
+        except ConditionError as error:
+            if not (is_to_come and _names_nothing(entry.on, error)):
+                raise
         if entry.log is not None:
             message_parts(entry.log, finder)
         return self.append(self.new_mark(replace(entry, id=1 + max((one.id for one in self), default=0))))

@@ -28,6 +28,7 @@ TARGETS = (
 )
 _OPERATOR = re.compile(r"#[0-9]+")
 _VERSION = re.compile(r"[^:]+@[0-9]+")
+WORD = re.compile(r"[^\s<>=!()]+")
 
 
 class Occurrences:
@@ -163,11 +164,15 @@ class Finder:
         head = _IF.match(text)
         target = None if head is None else self._named(head.group(1).strip())
         word = _NEXT.sub("", (text if head is None else head.group(1)).strip())
-        if target is None and _OPERATOR.fullmatch(word):
+        if target is None and (_OPERATOR if head is None else WORD).fullmatch(word):
+            if head is not None:  # a fault of what has to hold is there whatever comes
+                self._condition(text, head.end())
             raise self._unknown(text, text.index(word), word)
-        start = 0 if head is None or target is None else head.end()
-        condition = truth(text, self._checked(text, self._parsed(text, start)))
+        condition = self._condition(text, 0 if head is None or target is None else head.end())
         return self._where(text, condition, None if target is None else target.positions)
+
+    def _condition(self, text: str, start: int) -> Node:
+        return truth(text, self._checked(text, self._parsed(text, start)))
 
     def _where(self, text: str, condition: Node, targets: Sequence[int] | None = None) -> Occurrences:
         """Where the condition of a text holds; what it says of blobs by name is about all rows."""
@@ -215,7 +220,7 @@ class Finder:
         return max((word for word in words if self._is_misread(word, text, at)), key=len, default="")
 
     def _is_misread(self, word: str, text: str, at: int) -> bool:
-        is_plain = word.isidentifier() and word not in (*WORDS, *NAMES)
+        is_plain = word.isascii() and word.isidentifier() and word not in (*WORDS, *NAMES)
         places = re.finditer(rf"(?<![\w`.]){re.escape(word)}(?![\w`(])", text)
         # A function or a field is no name; the fault may be the field behind one: 1.norm.
         is_there = any(place.start() <= at <= place.end() + 1 for place in places)

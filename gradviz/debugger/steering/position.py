@@ -15,12 +15,12 @@ import msgspec
 
 from ...program.errors import meant, shorten
 from ...program.events import Event
-from ..document import BreakpointEntry, Marked, Trace, Value
+from ..document import Marked, Trace, Value
 from ..journal import Progress, Recording, Timeline, codes_of
 from ..telling import DocumentValues, MeasuredValues, Story, Subjects, document, table
-from .breakpoints import Breakpoint, Breakpoints
+from .breakpoints import Breakpoint, Breakpoints, entry_of
 from .conditions import ConditionError
-from .faults import CursorError, bad_argument, check_marks, consistent, position_of, whole_number
+from .faults import CursorError, bad_argument, check_marks, consistent, position_of
 from .occurrences import Finder
 from .places import Places, after, before, other_clock
 from .rows import Rows
@@ -277,14 +277,7 @@ class Marks(Placed):
             ConditionError: `on`, `when` or `log` is malformed; the error shows where.
             CursorError: ``bad_argument``.
         """
-        if not isinstance(on, str):
-            raise bad_argument("on", on, "a target or a condition, as text")
-        if not isinstance(log, str | None):
-            raise bad_argument("log", log, 'a message, as text: "norm {norm}"')
-        ignore = whole_number("ignore", ignore, "how many of the first occurrences do not count, 0 or more")
-        every = whole_number("every", every, "a number from 1 on: every so many-th occurrence counts", 1)
-        text = on if when is None else f"{on} if {when}"
-        return self.breakpoints.add(BreakpointEntry(id=1, on=text, log=log, ignore=ignore, every=every))
+        return self.breakpoints.add(entry_of(on, when=when, log=log, ignore=ignore, every=every))
 
     def watch(self, on: str) -> Watch:
         """Watch an expression about blobs: a version (``"x@1"``), a blob (``"x"``), ``"norm(x)"``, ``"h.max / 2"``.

@@ -117,8 +117,8 @@ class Story:
         return not (self._is_generated or event.path)
 
     def is_sum(self, event: Accumulated) -> bool:
-        """Whether an accumulation has a ledger: one that only makes a gradient dense when it runs has none."""
-        return len(event.contributions) > 1 or not self._goes(event)
+        """Whether an accumulation has a ledger: one that only makes a gradient dense has none."""
+        return len(event.contributions) > 1
 
     def sums(self) -> Iterator[tuple[int, Accumulated]]:
         """The accumulations that have ledgers, each with the position after it."""
@@ -254,11 +254,10 @@ class Story:
     def _accumulated(self, event: Accumulated, at: int) -> Sentences:
         net = self._text.of(event)
         line, new = self._text.statement(event, event.index, at), self._since(event, at)
-        if not self.is_sum(event):
-            return [(say.DENSE_PASS, line.name), (say.SPARSE_TO_DENSE, new[0].inputs[-1], new[0].text)]
-        if len(event.contributions) == 1:
-            return [(say.DENSE_RULE, line.name), (say.SPARSE_TO_DENSE, line.outputs[0], new[0].text)]
         blob = net.version(event.blob, event.version)
+        if not self.is_sum(event):
+            reader = say.DENSE_PASS if self._goes(event) else say.DENSE_RULE
+            return [(reader, line.name), (say.SPARSE_TO_DENSE, blob, new[0].text)]
         if event.so_far is not None:
             return narration.added(event, new, self._readers(net, blob, 0))
         outputs = [net.operators[one.position].outputs[one.slot] for one in event.renames if one.slot >= 0]

@@ -8,12 +8,15 @@ from types import ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from ...debugger.answers import Answer, Block, Bullets, Grid, digits, first_of
 from ...debugger.document import Value
 from ...debugger.telling import shape
 from ...eager import Variable
 from ...gradient import parse_ys
-from ...program import GradvizError, NetDef, Operator
+from ...operators.registry import Array
+from ...program import GradvizError, NetDef, Operator, RunError
 from ...program.control_flow import reads_from_outside
 from ...program.errors import listed
 from ...program.events import Ran
@@ -87,6 +90,17 @@ def _has(before: Sequence[Operator], added: Sequence[Operator]) -> bool:
     return bool(new) and any(old[at : at + len(new)] == new for at in range(len(old)))
 
 
+def _is_equal(value: Any, array: Array) -> bool:
+    """Whether a value is this array, if it is fed."""
+    one = Workspace()
+    try:
+        one.feed("value", value)
+    except RunError:
+        return False
+    now = one.fetch("value")
+    return now.dtype == array.dtype and np.array_equal(now, array, equal_nan=now.dtype.kind in "fc")
+
+
 class NetCells:
     """The passes of nets that cells run; the one of the net NAME is the user's variable NAME_live.
 
@@ -118,7 +132,11 @@ class NetCells:
         anew = f'write net = gradviz.Net("{name}") first.'
         try:
             parse_ys([*ys], {blob for op in net.ops for blob in (*op.inputs, *op.outputs)})
-            fed = self._feed(live, net, len(net.ops) - live.left)
+            ran = len(net.ops) - live.left
+            fed = self._feed(live, net, ran)
+            if changed := self._changed(live, net, ran):
+                gives = f'{name}_live.feed("{changed[0]}", ...) in a cell before this one gives the new value.'
+                fed.append(f"As the net has it, not as it is outside by now: {listed(changed)}. {gives}")
             if _has(before, net.ops[len(before) :]):
                 fed.append(f"The net has had these operators before, and has them once more now. To begin anew, {anew}")
             while live.left:
@@ -170,6 +188,14 @@ class NetCells:
                 live.feed(blob, source[0])
                 sources.setdefault(source[1], []).append(blob)
         return [f"Fed from {where}: {listed(blobs)}" for where, blobs in sources.items()]
+
+    def _changed(self, live: Any, net: NetDef, ran: int) -> list[str]:
+        """What operators of a net behind the first `ran` read as these have, and the user has otherwise by now."""
+        before, given = net.ops[:ran], live.workspace
+        written = {blob for op in before for blob in op.outputs}
+        again = [blob for blob in reads_from_outside(net.ops[ran:]) if blob in given and blob not in written]
+        sources = {blob: self._source(blob) for blob in again if blob in reads_from_outside(before)}
+        return [blob for blob, source in sources.items() if source and not _is_equal(source[0], given.fetch(blob))]
 
     def _source(self, blob: str) -> tuple[Any, str] | None:
         """What the user has for a blob, and what that is: a variable, else what a workspace has."""

@@ -139,7 +139,7 @@ class SessionMagics:
         """
         session = current_session()
         if line:
-            session.break_on(line)
+            (session.live or session).break_on(line)
         return session.breakpoints
 
     def watch(self, line: str) -> Any:
@@ -180,6 +180,8 @@ class SessionMagics:
             move(session)
         else:
             for _ in range(times):
+                if live.next is None:  # it is over before
+                    break
                 getattr(live, verb)(*arguments)
         session = current_session()  # the one over what has happened by now
         ends = {0: "This is the start: nothing is behind.", len(session): "This is the end: nothing is ahead."}

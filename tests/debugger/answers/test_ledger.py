@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gradviz import Net, Session, debug, load
+from gradviz import Net, Session, Workspace, debug, live, load
 from gradviz.debugger import CursorError
 from tests.debugger.answers.nets import recorded
 from tests.debugger.loops import fed, recurrent
@@ -101,6 +101,26 @@ def test_what_a_file_does_not_have_of_a_sparse_gradient_is_not_said_to_be_not_co
     assert "not computed" not in read
     assert "norm not in the file" in read
     assert "norm not computed" in str(debug(net, ["y"]).ledger("table"))
+
+
+@pytest.mark.parametrize("lookups", [1, 2])
+def test_a_sparse_gradient_that_is_made_dense_comes_from_who_looked_rows_up(lookups: int, tmp_path: Path) -> None:
+    net = Net("rows of tanh")
+    net.Tanh("table", "t")  # its rule reads a dense gradient
+    for number in range(lookups):
+        net.Gather(["t", "at"], f"rows{number}")
+    net.Sum([f"rows{number}" for number in range(lookups)], "y")
+    ws = Workspace()
+    ws.feed("table", np.array([[1.0], [2.0], [3.0]]))
+    ws.feed("at", np.array([1, 1]))
+    recordings = debug(net, ["y"], workspace=ws), live(net, ["y"], workspace=ws).finish()
+    recordings[0].save(tmp_path / "rows.gradviz.json")
+    for session in (*recordings, load(tmp_path / "rows.gradviz.json")):
+        session.finish()
+        ledger = session.ledger("t").ledger
+        assert [one.of for one in ledger.contributions] == [*range(lookups, 0, -1)]
+        assert [one.path[0] for one in ledger.contributions] == [f"#{one.of}" for one in ledger.contributions]
+        assert ledger.norm == 2.0 * lookups
 
 
 def test_of_a_gradient_it_is_said_whose_it_is() -> None:

@@ -166,6 +166,24 @@ def test_the_gradient_of_a_loop_is_followed_into_its_backward_pass():
     assert "with Inf" in str(view)
 
 
+def test_what_a_loop_without_a_round_hands_out_comes_from_who_computed_it_before():
+    net = Net("no round")
+    net.Log("x", "h")
+    net.LT(["i", "n"], "go")
+    with net.While("go") as loop:
+        with loop.condition():
+            net.LT(["i", "n"], "go")
+        net.Mul(["w", "h"], "h")
+        net.Add(["i", "one"], "i")
+    net.SumElements("h", "loss")
+    session = recorded(net, x=-1.0, w=np.nan, i=0.0, n=0.0, one=1.0)
+    view = session.provenance("h@1")
+    assert view.born.blob == "h@0"
+    assert [link.blob for link in view.chain] == ["h@0"]
+    zeros = session.provenance("w_grad", what="zero")
+    assert zeros.born.by.startswith("w_grad@0 = ConstantFill")
+
+
 def test_a_branch_not_taken_leaves_zeros_and_it_says_so():
     view = debug(gated(), ["loss"], workspace=fed(1)).provenance("w_grad", "zero")
     assert view.what == "zero"

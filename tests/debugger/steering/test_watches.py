@@ -112,7 +112,7 @@ def test_in_an_expression_the_way_to_write_such_a_name_is_told(dotted, on):
     assert dotted.watch("norm(`0.weight`)").value == 5
 
 
-@pytest.mark.parametrize("name", ["a-b", "layer[0].w", "p(1)", "is%", "#1", "not", "in"])
+@pytest.mark.parametrize("name", ["a-b", "layer[0].w", "p(1)", "is%", "#1", "not", "in", "größe"])
 def test_the_name_is_told_where_its_fault_is_whatever_the_language_takes_it_for(name):
     net, ws = Net("odd"), Workspace()
     net.Mul([name, "norm"], "y")

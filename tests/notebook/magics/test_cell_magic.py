@@ -106,6 +106,19 @@ def test_a_cell_that_is_run_twice_says_that_its_operators_are_there_twice(data: 
     assert again in data.run(*cell).text
 
 
+def test_a_variable_that_has_changed_since_the_net_has_read_it_is_named(data: Terminal) -> None:
+    data.run(LAYER)
+    data.run("w = w * 3", "x = list(map(list, x))")  # these are the same numbers
+    behind = "As the net has it, not as it is outside by now: w."
+    shown = data.run("%%gradviz --net mlp", 'net.MatMul(["x", "w"], "m", trans_b=1)')
+    assert behind in shown.text
+    assert 'mlp_live.feed("w", ...) in a cell before this one gives the new value.' in shown.text
+    data.run('mlp_live.feed("w", w);')
+    shown = data.run("%%gradviz --net mlp", 'net.MatMul(["x", "w"], "n", trans_b=1)')
+    assert behind not in shown.text
+    np.testing.assert_allclose(data.value("mlp_live.workspace['n']"), data.value("mlp_live.workspace['m'] * 3"))
+
+
 def test_a_cell_that_makes_the_net_anew_begins_anew(data: Terminal) -> None:
     data.run(LAYER)
     shown = data.run("%%gradviz --net mlp --ys y", 'net = gradviz.Net("mlp")', 'net.Tanh("x", "y")')

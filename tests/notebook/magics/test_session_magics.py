@@ -216,6 +216,20 @@ def test_verbs_of_a_live_pass_run_what_is_next(terminal: Terminal) -> None:
     assert "This is the end" in terminal.run("%step").text
 
 
+def test_more_steps_than_a_live_pass_has_lead_to_its_end(terminal: Terminal) -> None:
+    terminal.run("live = gradviz.live(net, ['s'], workspace=ws)")
+    assert "The backward pass is whole" in terminal.run(f"%step {10**30}").text
+    assert terminal.value("live.next") is None
+
+
+def test_a_breakpoint_of_a_live_pass_may_be_at_what_is_to_come(terminal: Terminal) -> None:
+    terminal.run("live = gradviz.live(net, ['s'], workspace=ws)")
+    assert "nothing is called so by now" in terminal.run("%break x_grad if norm > 0").text
+    assert "nothing that is called 'x_gard'" in refusal(terminal.run("%break x_gard"))
+    terminal.run("%continue")
+    assert terminal.value("live.session.stopped.breakpoint.on") == "x_grad if norm > 0"
+
+
 def test_a_live_pass_goes_on_from_a_breakpoint_behind_which_more_has_happened(terminal: Terminal) -> None:
     terminal.run("live = gradviz.live(net, ['s'], workspace=ws)", "%break Seeded")
     terminal.run("%continue")
