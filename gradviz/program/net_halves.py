@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from operator import attrgetter
 
 import msgspec
 
@@ -108,6 +109,8 @@ class NetHalves:
         return {f"s{number}": net for number, net in enumerate(net for net in self if net is not self)}
 
 
+TYPE = attrgetter("type")
+
 Makers = Mapping[tuple[tuple[str, ...], int], int]
 """(path of a net, gradient operator) -> the forward operator of that net whose rule made it."""
 
@@ -126,7 +129,7 @@ def nets_of(
         program: all of them with their versions, where they are numbered already.
     """
     outermost = NetHalves((), "", "", forward, backward, program=program)
-    if any(op.type in NETS for op in (*forward, *backward)):
+    if not NETS.keys().isdisjoint(map(TYPE, (*forward, *backward))):
         makers = {
             (event.path, position): event.index
             for event in events

@@ -69,7 +69,8 @@ class Fit:
         self._due: dict[int, list[ExpectedGradient]] = {}
         types = {op.type for op in nets.forward}
         self._checked = {type for type in types if not is_table or not _is_ours(type)}
-        if self._checked or any(isinstance(event, Seeded) and event.operator is None for event in events):
+        seeds = [event for event in events if type(event) is Seeded]
+        if self._checked or any(event.operator is None for event in seeds):
             for expected in self._expected():
                 due = max([self._writer(writing) for writing in (expected.blob, *expected.parts)])
                 self._due.setdefault(due, []).append(expected)
