@@ -178,7 +178,7 @@ def test_a_sum_of_gradients_is_a_derivative_where_the_pass_starts_with_one(
 def test_a_sum_that_was_not_run_is_not_said_to_mean_that_nothing_was(host: Host) -> None:
     view = host.show(broken)
     assert any(event.kind == "Ran" for event in recorded(broken).trace().events)
-    view.run_to("Accumulated")
+    view.run_to("Accumulated if n > 1")
     expect(view.inspector.get_by_role("tabpanel", name="Ledger")).to_contain_text("the sum was not run")
 
 
