@@ -46,7 +46,8 @@ def main(how: str) -> Peak:
     session.finish()
     peak = _peak()
     engine = import_module("gradviz.bridges.torch.engine")
-    visits = [one for one in engine.Pass(loss).run().happened if hasattr(one, "sent")]
+    notes = engine.Pass(loss).run(engine.Notes())
+    visits = [one for one in notes.happened if hasattr(one, "sent")]
     gradients = [one.tensor.untyped_storage() for visit in visits for one in (*visit.sent, *visit.arrived) if one]
     kept = {one.data_ptr(): one.nbytes() for one in gradients}
     return Peak(peak, sum(kept.values()) - sum(one.nbytes for one in parameters))
