@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import weakref
 from collections.abc import Callable
 from functools import partial
@@ -11,7 +10,7 @@ from typing import Any, cast
 from . import bridges, notebook
 from .debugger import Breakpoint, ConditionError, Cursor, CursorError, Recording
 from .debugger.journal import ChangeablePass, LivePass, live_any
-from .debugger.steering import bad_argument, entry_of
+from .debugger.steering import bad_argument, entry_of, target_of
 from .gradient import Ys
 from .notebook.pausing import pause
 from .program import GradvizError
@@ -139,7 +138,7 @@ class Live:
     def break_on(self, on: str, **options: Any) -> Breakpoint:
         """Set a breakpoint in what has happened and is to come; the arguments are those of `Session.break_on`."""
         entry = entry_of(on, **options)
-        target = re.split(r"\s+if\s", entry.on, maxsplit=1)[0].strip()
+        target = target_of(entry.on)
         is_to_come = not self._session.is_target(target) and self._engine.is_to_come(target)
         return self._session.breakpoints.add(entry, is_to_come=is_to_come)
 

@@ -156,16 +156,15 @@ def clean(source: str) -> Element:
 
 def _cleaned(element: Element, depth: int = 1) -> Element | None:
     """A copy with nothing but what is allowed; None: it is not allowed itself, and goes with its content."""
+    if depth > MAX_NESTED:
+        raise DrawingError(f"This SVG is nested deeper than {MAX_NESTED} levels.", kind="bad_svg")
+    inside = [_cleaned(child, depth + 1) for child in element]
     tag = element.tag.removeprefix(f"{{{SVG}}}")
     if tag not in _ELEMENTS:
         return None
-    if depth > MAX_NESTED:
-        raise DrawingError(f"This SVG is nested deeper than {MAX_NESTED} levels.", kind="bad_svg")
     copy = Element(tag, {name: value for name, value in element.attrib.items() if _allowed(name, value)})
     copy.text = element.text if tag in ("title", "text") else None
-    for child in element:
-        if (inner := _cleaned(child, depth + 1)) is not None:
-            copy.append(inner)
+    copy.extend([child for child in inside if child is not None])
     return copy
 
 

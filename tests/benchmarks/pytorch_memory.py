@@ -45,8 +45,8 @@ def main(how: str) -> Peak:
     session = gradviz.debug(loss)
     session.finish()
     peak = _peak()
-    engine = import_module("gradviz.bridges.torch.engine")
-    notes = engine.Pass(loss).run(engine.Notes())
+    engine, watch = (import_module(f"gradviz.bridges.torch.{name}") for name in ("engine", "watch"))
+    notes = engine.Pass(loss).run(watch.Notes())
     visits = [one for one in notes.happened if hasattr(one, "sent")]
     gradients = [one.tensor.untyped_storage() for visit in visits for one in (*visit.sent, *visit.arrived) if one]
     kept = {one.data_ptr(): one.nbytes() for one in gradients}

@@ -243,7 +243,12 @@ def test_cleaning_drops_whatever_could_act():
 
 
 @pytest.mark.parametrize(
-    "source", ["", "<p/>", "<svg", "<svg><g></svg>", "<svg>" + "<g>" * 100 + "</g>" * 100 + "</svg>"]
+    "source",
+    [
+        *["", "<p/>", "<svg", "<svg><g></svg>"],
+        "<svg>" + "<g>" * 100 + "</g>" * 100 + "</svg>",
+        "<svg><script>" + "<g>" * 100 + "</g>" * 100 + "</script></svg>",
+    ],
 )
 def test_what_is_no_svg_is_refused(source: str):
     with pytest.raises(DrawingError):

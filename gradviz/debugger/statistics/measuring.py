@@ -312,7 +312,8 @@ class Moments(NamedTuple):
 
 COUNTS = Moments._fields[5:]
 
-_JOINED: Any = (partial(np.min, axis=1), partial(np.max, axis=1), *[partial(np.sum, axis=1)] * 8)
+_ADDED: Any = partial(np.sum, axis=1)
+_JOINED = (partial(np.min, axis=1), partial(np.max, axis=1), *[_ADDED] * (len(Moments._fields) - 2))
 """Of each of `_sums`, how those of the parts of a row become that of the row."""
 
 
