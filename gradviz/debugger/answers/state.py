@@ -238,14 +238,11 @@ def state_at(view: NetView, position: int, pace: Pace) -> StateView:
     arrived: Versions[Contribution] = {}
     reached: dict[str, int] = {}
     for blob in _blobs(view, played, position):
-        name = blob.name
-        if name not in uses:
-            uses[name], arrived[name] = [], []
         readers = [one.number for one in blob.readers if one.role == "forward" and skip <= one.number < len(played)]
-        uses[name].append([*readers, len(played)] if blob.key in ys else readers)
-        arrived[name].append(_arrived(view, blob, of_pass, position))
+        uses.setdefault(blob.name, []).append([*readers, len(played)] if blob.key in ys else readers)
+        arrived.setdefault(blob.name, []).append(_arrived(view, blob, of_pass, position))
         if blob.arrivals and blob.arrivals[0] <= position:
-            reached[name] = min(blob.version, reached.get(name, blob.version))
+            reached[blob.name] = min(blob.version, reached.get(blob.name, blob.version))
     return StateView(
         position=position,
         net="/".join(path),
@@ -262,8 +259,8 @@ def state_at(view: NetView, position: int, pace: Pace) -> StateView:
 
 def _named(operator: Reading) -> str:
     """A gradient operator without versions: ``x_grad = TanhGradient(y, y_grad)``."""
-    inputs, outputs = (joined(blob.name for blob in blobs) for blobs in (operator.inputs, operator.outputs))
-    return f"{outputs} = {operator.op.type}({inputs})"
+    inputs, outputs = [blob.name for blob in operator.inputs], [blob.name for blob in operator.outputs]
+    return f"{joined(outputs)} = {operator.op.type}({joined(inputs)})"
 
 
 def _blobs(view: NetView, played: Iterable[Statement], position: int) -> Iterable[Writing]:
@@ -302,15 +299,16 @@ def _gradients(net: NetText, events: Iterable[Event]) -> dict[str, Gradient]:
     """The map: of each name what the events have said last."""
     gradients: dict[str, Gradient] = {}
     for event in events:
-        if isinstance(event, (GeneratorAdded, Accumulated)):
+        if isinstance(event, RuleApplied):
+            if None in event.g_input:
+                op = net.forward[event.index].op  # what it overwrites in place without sending a gradient back has none
+                for name, gradient in zip(op.inputs, event.g_input, strict=False):
+                    if gradient is None and name in op.outputs and op.type not in NETS:
+                        gradients.pop(name, None)
+        elif isinstance(event, (GeneratorAdded, Accumulated)):
             gradients[event.blob] = event.gradient
             if isinstance(event.gradient, GradientSlice) and event.gradient.indices == event.blob:
                 del gradients[event.blob]  # it numbers the rows of itself
-        elif isinstance(event, RuleApplied) and None in event.g_input:
-            op = net.forward[event.index].op  # what it overwrites in place without sending a gradient back has none
-            for name, gradient in zip(op.inputs, event.g_input, strict=False):
-                if gradient is None and name in op.outputs and op.type not in NETS:
-                    gradients.pop(name, None)
         elif isinstance(event, Seeded):
             gradients[event.y] = event.gradient
         elif isinstance(event, (Deduplicated, HookRan)):
