@@ -10,7 +10,7 @@ from typing import Any, cast
 from . import bridges, notebook
 from .debugger import Breakpoint, ConditionError, Cursor, CursorError, Recording
 from .debugger.journal import ChangeablePass, LivePass, live_any
-from .debugger.steering import bad_argument, entry_of, target_of
+from .debugger.steering import bad_argument, entry_of
 from .gradient import Ys
 from .notebook.pausing import pause
 from .program import GradvizError
@@ -97,7 +97,7 @@ class Live:
         """
         if not isinstance(target, str):
             raise bad_argument("target", target, "what it is called, as text")
-        if not self._session.is_target(target) and not self._engine.is_to_come(target):
+        if not self._session.is_target(target, self._engine.is_to_come):
             self._session.run_to(target)  # says what is wrong with it
         begun = self._passed
         if (at := self._run(partial(_target, target))) is None:
@@ -137,10 +137,7 @@ class Live:
 
     def break_on(self, on: str, **options: Any) -> Breakpoint:
         """Set a breakpoint in what has happened and is to come; the arguments are those of `Session.break_on`."""
-        entry = entry_of(on, **options)
-        target = target_of(entry.on)
-        is_to_come = not self._session.is_target(target) and self._engine.is_to_come(target)
-        return self._session.breakpoints.add(entry, is_to_come=is_to_come)
+        return self._session.breakpoints.add(entry_of(on, **options), self._engine.is_to_come)
 
     def feed(self, blob: str, value: Any) -> Event | None:
         """Give a blob of a net, or a gradient, another value; returns the last event.

@@ -198,11 +198,17 @@ def test_a_breakpoint_at_what_is_to_come_says_so_until_it_has_come():
 def test_a_breakpoint_at_what_is_to_come_takes_all_that_one_at_what_has_come_takes():
     one, whole = live(gated(), ["loss"], workspace=fed(3)), debug(gated(), ["loss"], workspace=fed(3))
     marks = [("Tanh", {"ignore": 1}), ("TanhGradient", {"every": 2}), ("h_grad", {"log": "norm {norm}"})]
-    marks += [("MatMul if norm > 0.4", {}), ("TanhGradient", {"when": "norm > 0.01"})]
+    marks += [("MatMul if norm > 0.4", {}), ("TanhGradient", {"when": "norm > 0.01"}), ("h_grad.norm > 0.01", {})]
     for text, options in marks:
         assert "nothing is called so by now" in repr(one.break_on(text, **options))
         whole.break_on(text, **options)
-    for wrong, options in (("Tahn", {}), ("Tahn if norm > 1", {}), ("Tanh if norm >", {}), ("Tanh", {"every": 0})):
+    for wrong, options in (
+        ("Tahn", {}),
+        ("Tahn if norm > 1", {}),
+        ("nobody.norm > 1", {}),
+        ("Tanh if norm >", {}),
+        ("Tanh", {"every": 0}),
+    ):
         with pytest.raises(GradvizError):
             one.break_on(wrong, **options)
     stopped = []
@@ -213,6 +219,14 @@ def test_a_breakpoint_at_what_is_to_come_takes_all_that_one_at_what_has_come_tak
     assert all(ends[0])
     assert ends[0] == ends[1]
     assert len(stopped) > 4
+
+
+def test_a_pass_runs_to_where_what_is_to_come_fulfills_a_condition():
+    one, whole = live(gated(), ["loss"], workspace=fed(3)), debug(gated(), ["loss"], workspace=fed(3))
+    first, same = one.run_to("norm(h_grad) > 0.01"), whole.run_to("norm(h_grad) > 0.01")
+    assert first.op == same.op
+    assert first.position == same.position
+    assert one.next is not None
 
 
 def test_a_breakpoint_may_be_at_a_gradient_to_come_whose_name_is_no_word_of_a_condition():

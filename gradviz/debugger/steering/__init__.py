@@ -3,7 +3,6 @@
 from .breakpoints import Breakpoint, entry_of
 from .conditions import ConditionError
 from .faults import FEED, CursorError, bad_argument, consistent, unknown, whole_number
-from .occurrences import target_of
 from .places import path_of
 from .position import Marks, Placed, Stop
 from .saved import unpacked_recording
@@ -11,5 +10,5 @@ from .watches import Watch, sparkline
 
 __all__ = [
     "FEED", "Breakpoint", "ConditionError", "CursorError", "Marks", "Placed", "Stop", "Watch", "bad_argument",
-    "consistent", "entry_of", "path_of", "sparkline", "target_of", "unknown", "unpacked_recording", "whole_number",
+    "consistent", "entry_of", "path_of", "sparkline", "unknown", "unpacked_recording", "whole_number",
 ]  # fmt: skip

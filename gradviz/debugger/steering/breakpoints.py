@@ -7,6 +7,7 @@ first `ignore` occurrences do not count; of the others each `every`-th is a hit.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cached_property, partial
 
 import numpy as np
@@ -16,7 +17,7 @@ from ..document import BreakpointEntry
 from .conditions import ConditionError, Node, evaluate, shown
 from .faults import bad_argument, whole_number
 from .marked_list import MarkedList
-from .occurrences import WORD, Finder, Occurrences
+from .occurrences import Finder, Occurrences
 
 _PART = re.compile(r"\{\{|\}\}|\{[^}]*\}|[{}]|[^{}]+")
 
@@ -59,11 +60,6 @@ def message_parts(text: str, finder: Finder) -> list[str | Node]:
     return parts
 
 
-def _names_nothing(on: str, error: ConditionError) -> bool:
-    """Whether a fault of what a breakpoint stops at is that nothing is called so, be it a name such as 0.weight."""
-    return error.kind == "not_found" or WORD.fullmatch(on) is not None
-
-
 class Breakpoint:
     """One breakpoint of a session.
 
@@ -84,7 +80,7 @@ class Breakpoint:
             self._message = None if entry.log is None else message_parts(entry.log, finder)
         except ConditionError as error:
             self.problem = str(error)
-            self._is_unknown = _names_nothing(entry.on, error)
+            self._is_unknown = bool(error.unknown)
 
     @property
     def id(self) -> int:
@@ -174,11 +170,11 @@ class Breakpoints(MarkedList[Breakpoint, BreakpointEntry]):
     COLUMNS = ("", "breakpoint", "hits", "first", "state")
     EMPTY = "No breakpoints. session.break_on(...) sets one."
 
-    def add(self, entry: BreakpointEntry, *, is_to_come: bool = False) -> Breakpoint:
+    def add(self, entry: BreakpointEntry, is_to_come: Callable[[str], bool] = lambda _: False) -> Breakpoint:
         """Set a breakpoint; its id is given here.
 
         Args:
-            is_to_come: whether nothing is called so yet that it stops at.
+            is_to_come: whether something may yet be called so that the recording does not have.
 
         Raises:
             ConditionError: a text of it is malformed. It is not set.
@@ -187,7 +183,7 @@ class Breakpoints(MarkedList[Breakpoint, BreakpointEntry]):
         try:
             finder.find(entry.on)
         except ConditionError as error:
-            if not (is_to_come and _names_nothing(entry.on, error)):
+            if not is_to_come(error.unknown):
                 raise
         if entry.log is not None:
             message_parts(entry.log, finder)

@@ -217,6 +217,8 @@ class Finder:
         except ConditionError as error:
             if name := self._misread(text, error.position):
                 error.ways_out = (f"Write the name {name} between backticks: norm(`{name}`).", *error.ways_out)
+            if WORD.fullmatch(text):  # perhaps a name such as 0.weight
+                error.unknown = text
             raise
 
     def _misread(self, text: str, at: int) -> str:
@@ -242,6 +244,5 @@ class Finder:
         # Who looks again and again for what is to come does so in vain most times: nothing is suggested then.
         words = self.targets.words if self._recent is None else ()
         ways_out = [*meant(name, [*words, *PHRASES, *KINDS, *NAMES]), TARGETS]
-        return ConditionError(
-            text, at, f"the recording has nothing that is called {name!r}", kind="not_found", ways_out=ways_out
-        )
+        problem = f"the recording has nothing that is called {name!r}"
+        return ConditionError(text, at, problem, kind="not_found", ways_out=ways_out, unknown=name)

@@ -363,12 +363,16 @@ class Marks(Placed):
         return self._finder.rows.latest(blob, self._position if position is None else position)
 
     @consistent
-    def is_target(self, text: str) -> bool:
-        """Whether a text names something that the recording has, or says what may happen: a target of `run_to`."""
+    def is_target(self, text: str, is_to_come: Callable[[str], bool] = lambda _: False) -> bool:
+        """Whether a text names something that the recording has, or says what may happen: a target of `run_to`.
+
+        Args:
+            is_to_come: whether something may yet be called so that the recording does not have.
+        """
         try:
             self._finder.find(text)
-        except ConditionError:
-            return False
+        except ConditionError as error:
+            return is_to_come(error.unknown)
         return True
 
     def run_back_to(self, target: str | int) -> Event | None:

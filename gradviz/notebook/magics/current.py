@@ -47,16 +47,19 @@ def session_called(names: Mapping[str, Any], name: str) -> Shown:
     raise misused(f"There is no session {shorten(name)}, or not any more.", *(offered or [lists]))
 
 
-def session_variables(names: Mapping[str, Any]) -> Iterator[str]:
-    """The variables that are sessions, without those in which IPython keeps results."""
-    return (name for name, value in list(names.items()) if isinstance(value, Shown) and not name.startswith("_"))
+def session_variables(names: Mapping[str, Any]) -> dict[str, Shown]:
+    """The variables that are sessions, or passes that go on from one, each with it; without IPython's results."""
+    sessions = kernel_channel().sessions
+    own = {id(one): session for session in sessions for one in (session, session.live) if one is not None}
+    return {name: own[id(it)] for name, it in list(names.items()) if id(it) in own and not name.startswith("_")}
 
 
 class SessionsView(Answer, frozen=True):
     """The sessions of a kernel, the oldest first.
 
     Attributes:
-        rows: of each whether it is current, its label, its position, and the variables that are it.
+        rows: of each whether it is current, its label, its position, and the variables that are it, or the pass that
+            goes on from it.
     """
 
     answer = "sessions"
@@ -71,9 +74,9 @@ class SessionsView(Answer, frozen=True):
 
 def all_sessions(names: Mapping[str, Any]) -> SessionsView:
     """The sessions of this kernel, and which one is current."""
-    latest, rows = kernel_channel().latest, []
+    latest, rows, of_variables = kernel_channel().latest, [], session_variables(names)
     for session, label in kernel_channel().sessions.items():
-        variables = ", ".join(name for name in session_variables(names) if names[name] is session)
+        variables = ", ".join(name for name, one in of_variables.items() if one is session)
         mark = "current" if session is latest else ""
         rows.append((mark, label, f"{session.position} of {len(session)}", variables))
     return SessionsView(rows)

@@ -263,6 +263,7 @@ def test_a_live_pass_is_listed_once_however_far_it_has_gone(terminal: Terminal) 
     shown = terminal.run("%session").text
     terminal.run("gc.enable()")
     assert [line.split()[0] for line in shown.splitlines() if line.startswith("  ")][1:] == [label, "current"]
+    assert [line.split()[-1] for line in shown.splitlines() if "current" in line] == ["live"]
     assert "the backward pass" not in terminal.run("%session first").text
     assert "first" in terminal.run("%session").text
 

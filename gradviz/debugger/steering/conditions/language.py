@@ -152,10 +152,18 @@ class ConditionError(GradvizError):
         text: the whole condition.
         position: of the first character at fault, counted from 0; at most the length of the text.
         problem: what is wrong, in a sentence.
+        unknown: what it names that the recording does not have; empty: its fault is another one.
     """
 
     def __init__(
-        self, text: str, position: int, problem: str, *, kind: str = "bad_condition", ways_out: Sequence[str] = ()
+        self,
+        text: str,
+        position: int,
+        problem: str,
+        *,
+        kind: str = "bad_condition",
+        ways_out: Sequence[str] = (),
+        unknown: str = "",
     ) -> None:
         line = "".join(character if character.isprintable() else " " for character in text)
         form = 'Write a comparison, such as norm > 10, x.nan > 0 or op == "Relu" and n > 1.'
@@ -167,3 +175,4 @@ class ConditionError(GradvizError):
         self.text = text
         self.position = position
         self.problem = problem
+        self.unknown = unknown
