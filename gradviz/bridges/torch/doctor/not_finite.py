@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, cast
 
@@ -372,8 +373,11 @@ def _birth(case: Case) -> Forward | None:
             tensor = seen.ref()
             if tensor is not None and maker_of(tensor) is not None:
                 results.setdefault(output_of(tensor), tensor)
+    by_node = defaultdict[Node, list[Tensor]](list)
+    for output, result in results.items():
+        by_node[output.node].append(result)
     for node in case.graph.nodes:
-        own = [one for output, one in results.items() if output.node is node]
+        own = by_node[node]
         data = (one.tensor for one in saved[node] if one.of is None)
         given = next((one for one in data if is_not_finite(one) and not _is_mask(one)), None)
         if given is not None and not any(storage_of(one) == storage_of(given) for one in own):
@@ -402,7 +406,7 @@ def _before(case: Case, node: Node, result: Tensor, results: dict[Output, Tensor
 
     An infinity may also come through results that look like masks.
     """
-    candidates, stack = [node], [node]
+    candidates, stack = {node}, [node]
     is_nan = bool(result.isnan().any())
     while stack:
         for before, slot in stack.pop().next_functions:
@@ -411,7 +415,7 @@ def _before(case: Case, node: Node, result: Tensor, results: dict[Output, Tensor
             found = results.get(Output(before, slot))
             if found is not None and (is_nan or not is_not_finite(found)):
                 continue
-            candidates.append(before)
+            candidates.add(before)
             stack.append(before)
     ordered = [one for one in case.graph.nodes if one in candidates]
     if len(ordered) == 1:
@@ -426,7 +430,7 @@ def _before(case: Case, node: Node, result: Tensor, results: dict[Output, Tensor
     return Forward(chosen[0], is_sure=False, others=chosen[1:]) if chosen else None
 
 
-def _nearest(node: Node, candidates: Sequence[Node]) -> Node:
+def _nearest(node: Node, candidates: Container[Node]) -> Node:
     """The nearest operator that makes numbers, from one on: a ReLU or a view only hands on those that it is given."""
     while type_of(node) in (PASS_ON | CUTS) - {"mean", "mul"} and node.next_functions[0][0] in candidates:
         node = cast(Node, node.next_functions[0][0])
