@@ -153,9 +153,8 @@ class Rows:
     def _entries(self) -> tuple[Indices, Entries]:
         """Every row of which the event computed something, and these values."""
         ran_, given = np.flatnonzero(self._numbers != NOWHERE), self._gradients_written
-        numbers, which = np.unique(self._numbers[ran_], return_inverse=True)
-        keys = [*(self._outputs[number].key for number in numbers.tolist()), *(key_of(after) for _, after in given)]
-        which = np.append(which, np.arange(len(numbers), len(keys)))
+        keys = [*(one.key for one in self._outputs), *(key_of(after) for _, after in given)]
+        which = np.append(self._numbers[ran_], np.arange(len(self._outputs), len(keys)))
         rows = np.append(ran_, np.array([row for row, _ in given], np.int64))
         frames = np.append(self._frames_of(ran_), np.full(len(given), NOWHERE))
         values, order = self._values.each(frames, which, keys), np.argsort(rows, kind="stable")
