@@ -11,7 +11,7 @@ from time import monotonic
 from ..debugger.journal import Pace, Progress, inner_words
 from ..program.errors import GradvizError
 
-MAX_TITLE = 34
+MAX_TITLE = 29
 MAX_NET_TITLE = 40
 MAX_LABEL = 26
 MAX_LABEL_LINES = 3
