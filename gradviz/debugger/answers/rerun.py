@@ -279,6 +279,8 @@ def _program_from(view: NetView, blob: Writing, doubles: Doubles) -> Callable[[]
             statements.append(statement)
             changed.update(statement.outputs)
     ys = [y.key for y in seeds(view) if y in changed]
+    if not ys:
+        raise NotCheckable(f"Its gradient came from elsewhere: no y was computed from {blob}.")
     own = {one.run.op.type: one.run.own for one in operators if one.run.own is not None}
 
     def checked() -> Rest:

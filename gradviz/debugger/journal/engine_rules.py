@@ -2,7 +2,8 @@
 
 the net        is played first, whole: operators are numbered from 0, gradient operators after them
 versions       a name that nobody wrote is version 0 where it is read; an output is the next version of its name
-gradients      are names that an operator has written or read, or that were given with a seed
+gradients      are names that an operator has written or read, or that were given with a seed; they arrive where the
+               rule of an operator has given one
 values         belong to a leaf, or come at or before the Ran or GradWritten of their blob version, once
 by hand        a value is changed by the operator played last, or in the pass by those of the event
 a pass         begins with Seeded and ends with Completed or Failed; then operators run and grads are written
@@ -134,7 +135,7 @@ class EngineRules:
         self._grads: Counter[str] = Counter()
         self._totals: dict[int, tuple[Key, Gradient, range]] = {}
         self._visited: int | None = None
-        self._applied: set[int] = set()
+        self._applied: dict[int, list[Gradient | None]] = {}
         self._is_over = False
 
     def take_values(self, values: Mapping[Any, Any]) -> None:
@@ -210,10 +211,14 @@ class EngineRules:
                 self._keep((name, 0))
 
     @cached_property
+    def _played(self) -> list[Ssa[BlobVersion]]:
+        """The operators of the net, which is whole once a pass has begun."""
+        return self.program.numbered()[: self.forward]
+
+    @cached_property
     def _net(self) -> set[Key]:
-        """The blob versions of the net, which is whole once a pass has begun."""
-        ssas = self.program.numbered()[: self.forward]
-        return {blob.key for ssa in ssas for blob in (*ssa.reads, *ssa.writes)}
+        """The blob versions of the net."""
+        return {blob.key for ssa in self._played for blob in (*ssa.reads, *ssa.writes)}
 
     def _written(self) -> set[Key]:
         """What operators write."""
@@ -243,7 +248,7 @@ class EngineRules:
     def _apply(self, event: RuleApplied) -> None:
         if event.index != self._visited or event.index in self._applied:
             raise Broken(f"a rule is applied to the operator visited last, once, not to #{event.index}")
-        self._applied.add(event.index)
+        self._applied[event.index] = event.g_input
         self._join(event.position, event.operators)
         inputs = self.program.operators[event.index].inputs
         self._gradients(event.g_input, inputs)
@@ -256,6 +261,10 @@ class EngineRules:
         self._blob(event.blob, event.version)
         self._gradients([event.gradient])
         self._backward(event.position)
+        reads = self._played[event.index].reads
+        given = [one.key for one, gets in zip(reads, self._applied.get(event.index, ()), strict=False) if gets]
+        if (event.blob, event.version) not in given:
+            raise Broken(f"no rule of operator #{event.index} has given {event.blob}@{event.version} one", event.blob)
         self._arrived[event.blob, event.version] += 1
         if event.count != (count := self._arrived[event.blob, event.version]):
             raise Broken(

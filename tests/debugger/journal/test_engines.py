@@ -261,6 +261,9 @@ def instead(place, *others):
         (at(7, operators=[replace(BACK, outputs=["g", "g"])]), "one name twice"),
         (at(7, operators=["TanhGradient"]), "its fields must be those of RuleApplied"),
         (at(10, blob="q"), "q@0 is no blob version"),
+        (at(10, blob="y"), "no rule of operator #0 has given y@0 one"),
+        (at(7, g_input=[None]), "Event 8 of Given, GeneratorAdded, .*no rule of operator #0 has given x@0 one"),
+        (instead(7, items()[10]), "Event 6 of Given, GeneratorAdded, .*nobody reads or writes x_grad"),
         (at(10, count=2), "gradient number 1 of x@0, not 2"),
         (at(10, position=5), "no gradient operator number 5"),
         (at(12, after="x.grad@3"), "x.grad@0 is next"),
@@ -349,6 +352,24 @@ def test_an_operator_whose_gradient_was_made_and_never_came_cannot_be_checked():
     assert found.verdict == "not checkable"
     assert "x@0 is not checked: the gradient that the rule has made for it never came." in found.notes
     assert "never came" in session.checkable("#0").problem
+
+
+def test_a_gradient_that_came_from_nowhere_cannot_be_checked():
+    unread = Operator("Exp", ["x"], ["z"])
+    made = [
+        *items()[:3],
+        Played(1, unread, (0,), (0,)),
+        {"z@0": np.exp([0.5, 1.0])},
+        Ran(1, unread, (0,), (0,), "cpu", None),
+        *[replace(one, position=2) if isinstance(one, Ran) else one for one in items()[3:6]],
+        Visited(1, [None]),
+        RuleApplied(1, "here.py:4", 1, [replace(BACK, inputs=["z"])], ["x_grad"]),
+        {"x_grad@0": np.full(2, 0.5)},
+        Ran(3, replace(BACK, inputs=["z"]), (0,), (0,), "cpu", 1e-6),
+        GeneratorAdded(1, "x", 0, "x_grad", "generated", 1, 1),
+        Completed({"x": "x_grad"}),
+    ]
+    assert "no y was computed from x@0" in str(debug(Given(made)).check("x"))
 
 
 def test_an_error_of_gradviz_keeps_its_kind():
