@@ -343,7 +343,7 @@ class EngineRules:
         self._check_total(event.position)
 
     def _write(self, event: GradWritten) -> None:
-        self._names(event.blob)
+        self._blob(event.blob, 0)
         self._gradients([] if event.gradient is None else [event.gradient])
         for name in (event.before, event.after):
             if name is None:
@@ -421,6 +421,8 @@ class EngineRules:
             return
         if not (are_rows(arrays[0], arrays[1], like) if len(arrays) == 2 else arrays[0].shape == like.shape):
             raise Broken(f"{gradient} {arrays[-1].shape} does not fit {of[0]}@{of[1]} {like.shape}", of[0])
+        if arrays[-1].dtype.kind == "c" != like.dtype.kind:
+            raise Broken(f"{gradient} ({arrays[-1].dtype}) does not fit {of[0]}@{of[1]} ({like.dtype})", of[0])
 
 
 def _well_formed(event: Event) -> Event:
