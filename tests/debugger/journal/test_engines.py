@@ -21,6 +21,7 @@ from gradviz.events import (
     Failed,
     GeneratorAdded,
     GradWritten,
+    HookRan,
     Played,
     Ran,
     Rename,
@@ -323,6 +324,18 @@ def test_a_value_that_comes_after_its_event_is_late():
     made = [item for item in items() if not isinstance(item, dict)]
     session = debug(Given([*made[:2], {"y@0": np.ones(2)}, *made[2:]]))
     assert "at or before what writes it" in session.events[-1].message
+
+
+def test_of_several_hooks_the_last_has_made_the_gradient():
+    def hooked(version, position, value):
+        twice = Operator("Scale", ["x_grad"], ["x_grad"], {"scale": 2.0})
+        yield HookRan(None, "x", 0, "x_grad", "x_grad", [twice], position)
+        yield {f"x_grad@{version}": np.full(2, value)}
+        yield Ran(position + 1, twice, (version - 1,), (version,), "cpu", 1e-6)
+
+    session = debug(Given([*items()[:11], *hooked(1, 2, 1.0), *hooked(2, 3, 2.0), items()[13]]))
+    assert "A hook has made x_grad@2 of x_grad@0: that is the gradient of x@0." in str(session.ledger("x"))
+    assert "x_grad@2 is the gradient of x@0, as a hook has changed it." in str(session.why_none("x_grad@2"))
 
 
 def test_an_exception_in_the_middle_ends_the_recording():
