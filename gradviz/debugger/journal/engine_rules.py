@@ -262,9 +262,10 @@ class EngineRules:
         self._gradients([event.gradient])
         self._backward(event.position)
         reads = self._played[event.index].reads
-        given = [one.key for one, gets in zip(reads, self._applied.get(event.index, ()), strict=False) if gets]
-        if (event.blob, event.version) not in given:
-            raise Broken(f"no rule of operator #{event.index} has given {event.blob}@{event.version} one", event.blob)
+        given = list(zip([one.key for one in reads], self._applied.get(event.index, ()), strict=False))
+        if ((event.blob, event.version), event.gradient) not in given:
+            what = f"{event.blob}@{event.version} the gradient {event.gradient}"
+            raise Broken(f"no rule of operator #{event.index} has given {what}", event.blob)
         self._arrived[event.blob, event.version] += 1
         if event.count != (count := self._arrived[event.blob, event.version]):
             raise Broken(

@@ -178,40 +178,47 @@ def test_values_are_as_they_were_when_they_were_yielded():
     assert not session.value("y_grad").flags.writeable
 
 
-def test_a_pass_that_is_generated_and_then_run_renames_what_it_adds_up():
+def generated(second_part):
+    """A pass back through y = x * x, generated, then run: two operators write a gradient of x, one of them renamed."""
     twice = Operator("Mul", ["x", "x"], ["y"])
     first = Operator("Mul", ["x", "y_grad"], ["x_grad"])
     second = Operator("Mul", ["y_grad", "x"], ["x_grad"])
     renamed = replace(second, outputs=["_x_grad_autosplit_0"])
     add = Operator("Sum", ["x_grad", "_x_grad_autosplit_0"], ["x_grad"])
     terms = [Contribution("x_grad", "generated", 0, 1), Contribution("_x_grad_autosplit_0", "generated", 0, 2)]
-    session = debug(
-        Given(
-            [
-                About(engine="twice", name="square", summary="A square."),
-                Played(0, twice, (0, 0), (0,)),
-                Seeded("y", 0, "y_grad", FILL, 0),
-                Visited(0, ["y_grad"]),
-                RuleApplied(0, "", 1, [first, second], ["x_grad", "x_grad"]),
-                GeneratorAdded(0, "x", 0, "x_grad", "generated", 1, 1),
-                GeneratorAdded(0, "x", 0, "x_grad", "generated", 2, 2),
-                Accumulated(0, "x", 0, terms, [Rename(2, 0, "x_grad", "_x_grad_autosplit_0")], [add], 3, "x_grad"),
-                Completed({"x": "x_grad"}),
-                {"x@0": 3.0, "y@0": 9.0},
-                Ran(0, twice, (0, 0), (0,), "cpu", 0.0),
-                {"y_grad@0": 1.0, "x_grad@0": 3.0, "_x_grad_autosplit_0@0": 3.0, "x_grad@1": 6.0},
-                Ran(1, FILL, (0,), (0,), "cpu", 0.0),
-                Ran(2, first, (0, 0), (0,), "cpu", 0.0),
-                Ran(3, renamed, (0, 0), (0,), "cpu", 0.0),
-                Ran(4, add, (0, 0), (1,), "cpu", 0.0),
-            ]
-        )
-    )
+    return [
+        About(engine="twice", name="square", summary="A square."),
+        Played(0, twice, (0, 0), (0,)),
+        Seeded("y", 0, "y_grad", FILL, 0),
+        Visited(0, ["y_grad"]),
+        RuleApplied(0, "", 1, [first, second], ["x_grad", "x_grad"]),
+        GeneratorAdded(0, "x", 0, "x_grad", "generated", 1, 1),
+        GeneratorAdded(0, "x", 0, "x_grad", "generated", 2, 2),
+        Accumulated(0, "x", 0, terms, [Rename(2, 0, "x_grad", "_x_grad_autosplit_0")], [add], 3, "x_grad"),
+        Completed({"x": "x_grad"}),
+        {"x@0": 3.0, "y@0": 9.0},
+        Ran(0, twice, (0, 0), (0,), "cpu", 0.0),
+        {"y_grad@0": 1.0, "x_grad@0": 3.0, "_x_grad_autosplit_0@0": second_part, "x_grad@1": 6.0},
+        Ran(1, FILL, (0,), (0,), "cpu", 0.0),
+        Ran(2, first, (0, 0), (0,), "cpu", 0.0),
+        Ran(3, renamed, (0, 0), (0,), "cpu", 0.0),
+        Ran(4, add, (0, 0), (1,), "cpu", 0.0),
+    ]
+
+
+def test_a_pass_that_is_generated_and_then_run_renames_what_it_adds_up():
+    session = debug(Given(generated(3.0)))
     assert session.events[-1].kind == "Ran"
     assert float(session.value("x_grad")) == 6
     assert session.narration == "A square."
     assert (session.name, session.trace().engine) == ("square", "twice")
     assert "sum of 2 contributions" in str(session.ledger("x"))
+
+
+def test_what_does_not_fit_a_sum_leaves_its_ledger_without_numbers():
+    session = debug(Given(generated(np.ones(2))))
+    assert "not computed" in str(session.ledger("x"))
+    assert session.trace().events
 
 
 def at(place, /, **changes):
@@ -262,8 +269,9 @@ def instead(place, *others):
         (at(7, operators=[replace(BACK, outputs=["g", "g"])]), "one name twice"),
         (at(7, operators=["TanhGradient"]), "its fields must be those of RuleApplied"),
         (at(10, blob="q"), "q@0 is no blob version"),
-        (at(10, blob="y"), "no rule of operator #0 has given y@0 one"),
-        (at(7, g_input=[None]), "Event 8 of Given, GeneratorAdded, .*no rule of operator #0 has given x@0 one"),
+        (at(10, blob="y"), "no rule of operator #0 has given y@0 the gradient x_grad"),
+        (at(10, gradient="y_grad"), "no rule of operator #0 has given x@0 the gradient y_grad"),
+        (at(7, g_input=[None]), "Event 8 of Given, GeneratorAdded, .*no rule of operator #0 has given x@0 the"),
         (instead(7, items()[10]), "Event 6 of Given, GeneratorAdded, .*nobody reads or writes x_grad"),
         (at(10, count=2), "gradient number 1 of x@0, not 2"),
         (at(10, position=5), "no gradient operator number 5"),
