@@ -22,6 +22,7 @@ import numpy as np
 from ...operators.registry import NUMERIC, Array
 from ...program import Gradient, GradvizError, Operator
 from ...program.control_flow import NETS
+from ...program.errors import message_of
 from ...program.events import (
     Accumulated,
     ChangedByHand,
@@ -476,8 +477,8 @@ def _array(name: object, value: Any) -> Array:
         return copied(value, device_of(value))
     try:
         array = np.array(value)
-    except (TypeError, ValueError) as error:
-        raise Broken(f"the value of {name} is no array: {error}") from None
+    except Exception as error:  # a tensor that requires a gradient says RuntimeError
+        raise Broken(f"the value of {name} is no array: {message_of(error)}") from None
     if array.dtype.kind not in NUMERIC:
         raise Broken(f"the value of {name} must consist of numbers, not of {array.dtype}")
     array.setflags(write=False)

@@ -48,6 +48,13 @@ class Given:
     items: list[Any]
 
 
+class Unreadable:
+    """Raises as a tensor that requires a gradient does."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("it lies elsewhere")
+
+
 class Sub(Given):
     """One of these is one of those."""
 
@@ -293,6 +300,7 @@ def instead(place, *others):
         (instead(8, {"x_grad@0": np.ones(2, int)}), "must be float64"),
         (instead(8, {"x_grad@0": ["a", "b"]}), "must consist of numbers"),
         (instead(8, {"x_grad@0": [[1], [1, 2]]}), "is no array"),
+        (instead(8, {"x_grad@0": Unreadable()}), "value of x_grad@0 is no array: it lies elsewhere"),
         (instead(8, {"x_grad": 1.0}), "The values before event 7 of Given break a rule: 'x_grad' is no blob version"),
         (instead(8, {("x", 0): 1.0}), "is no blob version"),
         (instead(8, {"y_grad@0": np.ones(2)}), "given a value twice"),
@@ -409,6 +417,7 @@ def test_where_nothing_was_recorded_it_raises(wrong, kind):
     with pytest.raises(GradientError) as caught:
         debug(Given(wrong))
     assert caught.value.kind == kind
+    assert "What was recorded before is here." not in caught.value.ways_out
 
 
 def test_what_yields_nothing_at_all_raises():
