@@ -236,6 +236,8 @@ class EngineRules:
 
     def _seed(self, event: Seeded) -> None:
         self._blob(event.y, event.version)
+        if event.y in self.ys:
+            raise Broken(f"a pass starts once at {event.y}", event.y)
         if event.operator is None:
             for name in parts_of(event.gradient):
                 _legal(name)

@@ -246,7 +246,7 @@ END = object()
 
 
 def record_engine(
-    record: Callable[..., Iterable[Any]], name: str, given: Any, *, progress: Progress | None = None, **options: Any
+    record: Callable[..., Iterable[Any]], name: str, given: Any, /, *, progress: Progress | None = None, **options: Any
 ) -> Recording:
     """Record what ``record(given, **options)`` yields, which `name` is said of unless it says more.
 

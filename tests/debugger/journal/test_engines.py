@@ -259,6 +259,7 @@ def instead(place, *others):
         (instead(2, items()[2], items()[2]), "Event 3 of Given, Ran, .*has run before"),
         (at(3, y="q"), "q@0 is no blob version of the net"),
         (at(3, version=1), "y@1 is no blob version of the net"),
+        (instead(4, Seeded("y", 0, "given", None, None)), "Event 4 of Given, Seeded, .*a pass starts once at y"),
         (at(3, position=4), "gradient operator number 0 is next, not 4"),
         (at(3, gradient="q"), "none of its operators writes the gradient q"),
         (at(3, queued=Waiting(7, 0, 1)), "Event 3 of Given, Seeded, .*no operator #7"),
@@ -437,18 +438,18 @@ def test_subclasses_and_sequences_are_recorded_too():
 def test_options_go_to_the_engine():
     asked = []
 
-    def with_options(given, depth=1, ys=None):
-        asked.append((depth, ys))
+    def with_options(given, depth=1, ys=None, name=""):
+        asked.append((depth, ys, name))
         yield from items()
 
     gradviz.register_engine(Given, with_options)
     debug(Given([]), depth=3)
-    debug(Given([]), ["y"])
-    assert asked == [(3, None), (1, ["y"])]
+    debug(Given([]), ["y"], name="first")
+    assert asked == [(3, None, ""), (1, ["y"], "first")]
     with pytest.raises(GradientError, match=r"debug takes no colour .* of a Given") as caught:
         debug(Given([]), colour="red")
     assert caught.value.kind == "bad_argument"
-    assert "Choose from depth, ys." in caught.value.ways_out
+    assert "Choose from depth, ys, name." in caught.value.ways_out
 
 
 @pytest.mark.parametrize("of", [3, object, Net, Net.__mro__[-2], Variable, gradviz.Parameter, "Value"])
