@@ -101,6 +101,11 @@ class Sweep(Answer, frozen=True, dict=True):
     def __getitem__(self, number: int) -> SweepRow:
         return self.rows[number]
 
+    @property
+    def done(self) -> list[SweepRow]:
+        """The rows that have not failed: they have losses and norms to compare."""
+        return [row for row in self.rows if not row.error]
+
     def open(self, row: SweepRow | int) -> Session:
         """A debugging session at the point of a row, which is made again here, by the same seed: to the same bits.
 
@@ -124,9 +129,9 @@ class Sweep(Answer, frozen=True, dict=True):
             return session
 
     def blocks(self) -> Iterator[Block]:
-        failed = sum(bool(row.error) for row in self.rows)
+        failed = len(self) - len(self.done)
         summary = f"{count_of(len(self.rows), 'point')}, from seed {self.seed}"
-        yield Paragraph(f"{summary}; {failed} failed" if failed else summary, is_title=True)
+        yield Paragraph(f"{summary}; {failed} failed, .done has the others" if failed else summary, is_title=True)
         names = list(dict.fromkeys(name for row in self.rows for name in row.point))
         head = ["row", *names, "loss", "‖gradient‖", "least", "greatest", "seconds", *(["error"] if failed else [])]
         title = "Losses, and the norms of gradients: of all leaves, and of the two with the least and the greatest"

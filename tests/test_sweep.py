@@ -135,7 +135,8 @@ def test_a_point_that_fails_has_the_error_in_its_row_and_raises_it_when_it_is_op
     assert table[1].error == "There is no net to debug in 7."
     assert (table[0].loss, table[0].gradients) == (None, {})
     assert (table[2].error, table[2].loss) == ("", 3.0)
-    assert "3 points, from seed 0; 2 failed" in str(table)
+    assert "3 points, from seed 0; 2 failed, .done has the others" in str(table)
+    assert min(table.done, key=lambda row: row.norm) is table[2]
     assert "ValueError: no width" in table._repr_html_()
     with pytest.raises(ValueError, match="no width"):
         table.open(0)

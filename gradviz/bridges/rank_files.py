@@ -8,6 +8,7 @@ from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
+from zipfile import is_zipfile
 
 import msgspec
 import numpy as np
@@ -79,6 +80,8 @@ def gradients_of(recording: Path) -> RankGradients:
     """
     path = gradients_beside(recording)
     try:
+        if path.exists() and not is_zipfile(path):  # numpy would call it a pickle, and say how to load that
+            raise ValueError("it is cut off, or was written by another program")
         with path.open("rb") as opened, np.load(opened) as file:
             of = file["of"].tolist() if "of" in file else []  # older files have none
             names, parameters = msgspec.convert([file["names"].tolist(), file["parameters"].tolist()], list[list[str]])

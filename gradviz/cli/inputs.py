@@ -155,7 +155,7 @@ def _numbers(value: Any) -> Any:
 
 def _loaded(data: bytes) -> Any:
     """An array, or arrays by their names. Nothing in a file is executed, and of what is damaged anything is raised."""
-    if not data.startswith((np.lib.format.MAGIC_PREFIX, b"PK")):
+    if not data.startswith((np.lib.format.MAGIC_PREFIX, b"PK\3\4", b"PK\5\6")):
         raise _no_arrays("This is no file of numpy.save or numpy.savez.")
     try:
         loaded = np.load(io.BytesIO(data), allow_pickle=False)

@@ -209,6 +209,7 @@ def test_what_is_not_fed_or_mistyped_is_said_with_the_way_out(net: Path, command
         (["run", "net.json", "--feed", "one.npy"], "one array, without a name"),
         (["run", "net.json", "--feed", "x=x.npz"], "arrays with names of their own"),
         (["run", "net.json", "--feed", "words.csv"], "no file of numpy.save"),
+        (["run", "net.json", "--feed", "damaged.npz"], "no file of numpy.save"),
         (["run", "net.json", "--feed", "list.json"], "no names of blobs"),
         (["run", "net.json", "--feed", "cut.npz"], "cut.npz: numpy cannot read its arrays"),
         (["run", "net.json", "--feed", "x=huge.npy"], "MemoryError"),
@@ -236,6 +237,7 @@ def test_a_refusal_says_what_where_and_changes_nothing(
     Path("huge.npy").write_bytes(one.replace(b"'shape': (3,), }", b"'shape': (999999999999999,), }", 1))
     Path("cut.npz").write_bytes(Path("x.npz").read_bytes()[:100])
     Path("words.csv").write_text("1, 2")
+    Path("damaged.npz").write_bytes(b"PK, and no more")
     Path("list.json").write_text("[1]")
     gradviz.Net("empty").save("empty.json")
     two = gradviz.Net("two")

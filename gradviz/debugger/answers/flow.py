@@ -74,10 +74,11 @@ def hooked(view: NetView, blob: Writing) -> list[str]:
 
 def after_hooks(view: NetView, blob: Writing) -> Parts:
     """What hooks have made of the gradient of a version; empty: they have left it as it was."""
+    after: Parts = ()
     for at, event in view.recorded.recording.events_of(HookRan):
         if event.path == view.net.path and (event.blob, event.version) == blob.key:
-            return tuple(view.net.parts(event.after, at))
-    return ()
+            after = tuple(view.net.parts(event.after, at))
+    return after
 
 
 def computed_from(view: NetView, blob: Writing) -> set[Writing]:

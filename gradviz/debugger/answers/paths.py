@@ -145,8 +145,8 @@ class PathsView(Answer, frozen=True):
         if self.difference is None:
             return words
         if self._is_changed:
-            by = f"differs by up to {digits(self.difference)}"
-            return f"{words}; the recorded gradient {by}: a hook, or the like, has changed what flows"
+            words += f"; the recorded gradient differs by up to {digits(self.difference)}"
+            return f"{words}: a hook, a rule of the engine's own, or the like, has changed what flows"
         return f"{words}; that is the recorded gradient, within {digits(self.difference)}"
 
     @property

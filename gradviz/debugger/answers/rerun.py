@@ -17,10 +17,10 @@ from ...operators.registry import Array, Kernel, with_own_results
 from ...operators.scopes import ScopeStack
 from ...program import GradvizError, NetDef, Operator
 from ...program.control_flow import NETS, nested_nets
-from ...program.errors import listed, message_of
+from ...program.errors import count_of, listed, message_of
 from ...program.operator import free_name, parts_of
 from ...runtime.devices import CPU, current, device_of, moved
-from ...runtime.executor import execute
+from ...runtime.executor import check_arity, execute
 from ...runtime.nested import Step
 from ...runtime.planning import plan
 from ...runtime.watched import Again, Rest
@@ -108,6 +108,10 @@ def operator_run(view: NetView, statement: Statement, changed: Iterable[str]) ->
     op, operator_type, name = view.operator(statement), lookup(statement.op.type), statement.name
     if operator_type is None or (operator_type.kernel is None and not operator_type.runs_nets):
         raise NotCheckable(f"{op.type} has no kernel here, so it cannot be run again{_other_way(view)}.")
+    try:
+        check_arity(op, statement.number, operator_type)
+    except GradvizError as error:
+        raise NotCheckable(f"{op.type} here is another function than {name} was: {error.message}") from error
     if op.type in ON_PURPOSE:
         raise NotCheckable(f"{name} sends back another gradient than its function's, on purpose.")
     may_deviate = op.type in NETS and _may_deviate(view, statement)
@@ -186,15 +190,21 @@ def doubles_of(view: NetView) -> Doubles:
 
 def check_repeats(view: NetView, statement: Statement, run: OperatorRun) -> None:
     """Raise NotCheckable unless an operator run on what it read gives what it gave."""
-    outputs = run([moved(view.needed(blob), CPU) for blob in statement.inputs])
-    for blob, again in zip(statement.outputs, outputs, strict=True):
+    inputs = [moved(view.needed(blob), CPU) for blob in statement.inputs]
+    outputs, other = run(inputs), f"{statement.op.type} here is another function than {statement.name} was"
+    if len(outputs) != len(statement.outputs):
+        raise NotCheckable(f"{other}: it gives {count_of(len(outputs), 'output')}.")
+    for slot, (blob, again) in enumerate(zip(statement.outputs, outputs, strict=True)):
         was = view.needed(blob)
-        if isinstance(was, ScopeStack):
+        if isinstance(was, ScopeStack) or _is_same(moved(was, CPU), again):
             continue
-        here = moved(was, CPU)
-        is_same = here.shape == again.shape and np.allclose(here, again, rtol=1e-5, atol=1e-8, equal_nan=True)
-        if not is_same:
-            raise NotCheckable(f"{statement.name} is random: run again on the same inputs it gives another {blob}.")
+        if _is_same(run(inputs)[slot], again):
+            raise NotCheckable(f"{other}: on the same inputs it gives another {blob}.")
+        raise NotCheckable(f"{statement.name} is random: run again on the same inputs it gives another {blob}.")
+
+
+def _is_same(one: Array, other: Array) -> bool:
+    return one.shape == other.shape and np.allclose(one, other, rtol=1e-5, atol=1e-8, equal_nan=True)
 
 
 def _leading(view: NetView) -> set[Writing]:
@@ -269,6 +279,8 @@ def _program_from(view: NetView, blob: Writing, doubles: Doubles) -> Callable[[]
             statements.append(statement)
             changed.update(statement.outputs)
     ys = [y.key for y in seeds(view) if y in changed]
+    if not ys:
+        raise NotCheckable(f"Its gradient came from elsewhere: no y was computed from {blob}.")
     own = {one.run.op.type: one.run.own for one in operators if one.run.own is not None}
 
     def checked() -> Rest:
@@ -305,8 +317,10 @@ def _ready(view: NetView, index: int) -> _Ready:
 def _asked(view: NetView, index: int) -> _Ready:
     """The operators that the rule makes for an operator whose inputs and outputs all have names of their own."""
     statement = view.net.forward[index]
-    if lookup(statement.op.type) is None:
+    operator_type = lookup(statement.op.type)
+    if operator_type is None:
         raise GradvizError(f"The backward of {statement.name} cannot be run again here", kind="not_again")
+    check_arity(statement.op, index, operator_type)
     values: dict[str, Array] = {}
     slots = []
     for blob in (*statement.inputs, *statement.outputs):
@@ -383,6 +397,7 @@ class _Ready(NamedTuple):
     inputs: list[str]
 
     def run(self, arriving: Mapping[int, Array]) -> list[Array | None]:
+        """What reaches each input; raises GradvizError where that does not fit it."""
         values = self.values.copy()
         for slot, array in arriving.items():
             name = self.gradients[slot]
@@ -393,9 +408,16 @@ class _Ready(NamedTuple):
 
     def _result(self, values: Mapping[str, Array], slot: int) -> Array | None:
         parts = self.results[slot]
-        if len(parts) < 2:
-            return values[parts[0]] if parts else None
-        return dense(values[parts[0]], values[parts[1]], self.values[self.inputs[slot]])
+        if not parts:
+            return None
+        name = self.inputs[slot]
+        gradient, like = values[parts[0]], self.values[name]
+        if len(parts) == 2:
+            return dense(gradient, values[parts[1]], like)
+        if gradient.shape != like.shape:
+            why = f"{gradient.shape} does not fit {like.shape}"
+            raise GradvizError(f"The gradient of {name} cannot be computed again here: {why}", kind="not_again")
+        return gradient
 
 
 def _zeros_like(array: Array) -> Array:

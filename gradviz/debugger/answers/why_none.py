@@ -15,10 +15,10 @@ import msgspec
 from ...gradient.ir import NO_OUTPUT_GRADIENT
 from ...operators import is_constant
 from ...program.control_flow import DUPLICATE, NETS
-from ...program.events import Failed, Ran, Skipped
+from ...program.events import Deduplicated, Failed, HookRan, Ran, Skipped
 from ..journal import Statement, Writing
 from ..steering import CursorError
-from .flow import Sent, applied, gives, gradient_of, meant, sent
+from .flow import Parts, Sent, applied, gives, gradient_of, meant, sent
 from .forms import SHOWN, Answer, Block, Bullets, Grid, Paragraph, first_of, first_texts
 from .net_view import NetView, name_of
 
@@ -367,7 +367,7 @@ def _of_gradient(view: NetView, writings: Sequence[Writing]) -> Asked | None:
         return None
     *_, part, blob, one = max(brought, key=lambda row: row[:4])
     meaning = f"{view.named(part)} {_place(view, part, blob, one)} {view.named(blob)}"
-    return blob, f"{meaning}{_written(view, part.statement, one)}"
+    return blob, f"{meaning}{_written(view, part.statement, one.how)}"
 
 
 def _is_whole(view: NetView, part: Writing, blob: Writing) -> bool:
@@ -378,15 +378,20 @@ def _is_whole(view: NetView, part: Writing, blob: Writing) -> bool:
 
 def _place(view: NetView, part: Writing, blob: Writing, one: Sent) -> str:
     whole = "the gradient of" if _is_whole(view, part, blob) else "one of the terms in the gradient of"
-    if len(one.parts) == 1:
-        return f"is {whole}"
-    return f"holds the {'indices' if part is one.parts[0] else 'values'} of the rows in {whole}"
+    return f"{_is(part, one.parts)} {whole}"
 
 
-def _written(view: NetView, writer: Statement | None, one: Sent) -> str:
+def _is(part: Writing, parts: Parts) -> str:
+    """What it is to a gradient of these parts."""
+    if len(parts) == 1:
+        return "is"
+    return f"holds the {'indices' if part is parts[0] else 'values'} of the rows in"
+
+
+def _written(view: NetView, writer: Statement | None, how: str) -> str:
     """Who writes a gradient, and when."""
     if writer is None:
-        return ", and was given." if one.how == "given" else "; no operator writes it."
+        return ", and was given." if how == "given" else "; no operator writes it."
     subject = f"{name_of(writer)}, made with event {writer.made}"
     if view.net.path:
         return f". {subject}, writes it."
@@ -404,11 +409,17 @@ def _of_grad(view: NetView, blob: Writing) -> Asked | None:
 
 
 def _on_the_way(view: NetView, blob: Writing) -> Asked:
-    """What the backward pass makes for its own use."""
+    """What the backward pass makes of gradients, or for its own use."""
     if blob.statement is None:
         return blob, ""
     if blob.statement.role == "duplicate":
         return _duplicate(view, blob, blob.statement)
+    made = blob.statement.made
+    event = view.recorded.events[made - 1]
+    if isinstance(event, HookRan | Deduplicated) and blob in (parts := tuple(view.net.parts(event.after, made))):
+        how = "as a hook has changed it" if isinstance(event, HookRan) else "rows of equal index merged"
+        meaning = f"{blob} {_is(blob, parts)} the gradient of {event.blob}@{event.version}, {how}"
+        return view.net.version(event.blob, event.version), f"{meaning}{_written(view, blob.statement, 'generated')}"
     maker = name_of(blob.statement)
     return blob, f"{view.named(blob)} is the gradient of no blob: {maker} makes it for the backward pass."
 

@@ -2,7 +2,8 @@
 
 the net        is played first, whole: operators are numbered from 0, gradient operators after them
 versions       a name that nobody wrote is version 0 where it is read; an output is the next version of its name
-gradients      are names that an operator has written or read, or that were given with a seed
+gradients      are names that an operator has written or read, or that were given with a seed; they arrive where the
+               rule of an operator has given one
 values         belong to a leaf, or come at or before the Ran or GradWritten of their blob version, once
 by hand        a value is changed by the operator played last, or in the pass by those of the event
 a pass         begins with Seeded and ends with Completed or Failed; then operators run and grads are written
@@ -21,6 +22,7 @@ import numpy as np
 from ...operators.registry import NUMERIC, Array
 from ...program import Gradient, GradvizError, Operator
 from ...program.control_flow import NETS
+from ...program.errors import message_of
 from ...program.events import (
     Accumulated,
     ChangedByHand,
@@ -134,7 +136,7 @@ class EngineRules:
         self._grads: Counter[str] = Counter()
         self._totals: dict[int, tuple[Key, Gradient, range]] = {}
         self._visited: int | None = None
-        self._applied: set[int] = set()
+        self._applied: dict[int, list[Gradient | None]] = {}
         self._is_over = False
 
     def take_values(self, values: Mapping[Any, Any]) -> None:
@@ -210,10 +212,14 @@ class EngineRules:
                 self._keep((name, 0))
 
     @cached_property
+    def _played(self) -> list[Ssa[BlobVersion]]:
+        """The operators of the net, which is whole once a pass has begun."""
+        return self.program.numbered()[: self.forward]
+
+    @cached_property
     def _net(self) -> set[Key]:
-        """The blob versions of the net, which is whole once a pass has begun."""
-        ssas = self.program.numbered()[: self.forward]
-        return {blob.key for ssa in ssas for blob in (*ssa.reads, *ssa.writes)}
+        """The blob versions of the net."""
+        return {blob.key for ssa in self._played for blob in (*ssa.reads, *ssa.writes)}
 
     def _written(self) -> set[Key]:
         """What operators write."""
@@ -230,6 +236,8 @@ class EngineRules:
 
     def _seed(self, event: Seeded) -> None:
         self._blob(event.y, event.version)
+        if event.y in self.ys:
+            raise Broken(f"a pass starts once at {event.y}", event.y)
         if event.operator is None:
             for name in parts_of(event.gradient):
                 _legal(name)
@@ -243,7 +251,7 @@ class EngineRules:
     def _apply(self, event: RuleApplied) -> None:
         if event.index != self._visited or event.index in self._applied:
             raise Broken(f"a rule is applied to the operator visited last, once, not to #{event.index}")
-        self._applied.add(event.index)
+        self._applied[event.index] = event.g_input
         self._join(event.position, event.operators)
         inputs = self.program.operators[event.index].inputs
         self._gradients(event.g_input, inputs)
@@ -256,6 +264,11 @@ class EngineRules:
         self._blob(event.blob, event.version)
         self._gradients([event.gradient])
         self._backward(event.position)
+        reads = self._played[event.index].reads
+        given = list(zip([one.key for one in reads], self._applied.get(event.index, ()), strict=False))
+        if ((event.blob, event.version), event.gradient) not in given:
+            what = f"{event.blob}@{event.version} the gradient {event.gradient}"
+            raise Broken(f"no rule of operator #{event.index} has given {what}", event.blob)
         self._arrived[event.blob, event.version] += 1
         if event.count != (count := self._arrived[event.blob, event.version]):
             raise Broken(
@@ -334,7 +347,7 @@ class EngineRules:
         self._check_total(event.position)
 
     def _write(self, event: GradWritten) -> None:
-        self._names(event.blob)
+        self._blob(event.blob, 0)
         self._gradients([] if event.gradient is None else [event.gradient])
         for name in (event.before, event.after):
             if name is None:
@@ -412,6 +425,8 @@ class EngineRules:
             return
         if not (are_rows(arrays[0], arrays[1], like) if len(arrays) == 2 else arrays[0].shape == like.shape):
             raise Broken(f"{gradient} {arrays[-1].shape} does not fit {of[0]}@{of[1]} {like.shape}", of[0])
+        if arrays[-1].dtype.kind == "c" != like.dtype.kind:
+            raise Broken(f"{gradient} ({arrays[-1].dtype}) does not fit {of[0]}@{of[1]} ({like.dtype})", of[0])
 
 
 def _well_formed(event: Event) -> Event:
@@ -464,8 +479,8 @@ def _array(name: object, value: Any) -> Array:
         return copied(value, device_of(value))
     try:
         array = np.array(value)
-    except (TypeError, ValueError) as error:
-        raise Broken(f"the value of {name} is no array: {error}") from None
+    except Exception as error:  # a tensor that requires a gradient says RuntimeError
+        raise Broken(f"the value of {name} is no array: {message_of(error)}") from None
     if array.dtype.kind not in NUMERIC:
         raise Broken(f"the value of {name} must consist of numbers, not of {array.dtype}")
     array.setflags(write=False)

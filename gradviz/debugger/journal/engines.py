@@ -246,7 +246,7 @@ END = object()
 
 
 def record_engine(
-    record: Callable[..., Iterable[Any]], name: str, given: Any, *, progress: Progress | None = None, **options: Any
+    record: Callable[..., Iterable[Any]], name: str, given: Any, /, *, progress: Progress | None = None, **options: Any
 ) -> Recording:
     """Record what ``record(given, **options)`` yields, which `name` is said of unless it says more.
 
@@ -333,7 +333,7 @@ def _fitting(rules: EngineRules, error: GradvizError | None, engine: str) -> tup
                 fit.check(position, rules.values)
             except GradvizError as misfit:
                 what = f"Event {number + 1} of {engine}, {event.kind}, breaks"
-                return _beginning(rules, number), _fault(what, misfit.message, misfit.blobs)
+                return _beginning(rules, number), _fault(what, misfit.message, misfit.blobs, number)
     return rules, error
 
 
@@ -378,16 +378,21 @@ def _bad_event(rules: EngineRules, item: Any, broken: Broken, engine: str) -> Gr
         what = f"The end of {engine}, after event {count}, breaks"
     else:
         what = f"Event {count + 1} of {engine}, {type(item).__name__}, breaks"
-    return _fault(what, broken.rule, broken.blobs)
+    return _fault(what, broken.rule, broken.blobs, len(rules.events))
 
 
-def _fault(what: str, rule: str, blobs: Iterable[str]) -> GradientError:
+def _fault(what: str, rule: str, blobs: Iterable[str], recorded: int) -> GradientError:
     return GradientError(
         f"{what} a rule: {rule.rstrip('.')}.",
         kind="bad_event",
         blobs=list(blobs),
-        ways_out=["What was recorded before is here. Mend what the engine yields there, and record it again."],
+        ways_out=[*_before(recorded), "Mend what the engine yields there, and record it again."],
     )
+
+
+def _before(recorded: int) -> list[str]:
+    """What is said of so many events that were recorded before a fault: of none there is no session to look at."""
+    return ["What was recorded before is here."] if recorded else []
 
 
 def _failed(error: GradvizError) -> Failed:
@@ -406,7 +411,7 @@ def _engine_failed(rules: EngineRules, error: Exception, engine: str) -> Gradien
     failed = GradientError(
         f"{engine} raised {type(error).__name__} {where}: {message_of(error)}.",
         kind="engine_failed",
-        ways_out=["What was recorded before is here."],
+        ways_out=_before(count),
     )
     failed.__cause__ = error
     return failed

@@ -103,7 +103,14 @@ def norm_of(array: Array) -> float:
 
 
 def compare(parts: Sequence[Array], total: Vector) -> Compared:
-    """What each of some arrays is of a total that has as many elements, and lies where they do."""
+    """What each of some arrays is of a total that has as many elements, and lies where they do.
+
+    Where some are real and others complex, all are taken for complex ones.
+    """
+    if parts and len(total.numbers) > parts[0].size:
+        parts = [one.astype(np.result_type(one, np.complex64), copy=False) for one in parts]
+    elif any(one.dtype.kind == "c" for one in parts) and len(total.numbers) == parts[0].size:
+        total = total._replace(numbers=np.concatenate([total.numbers, np.zeros_like(total.numbers)]))
     together = max(1, TOGETHER // max(1, len(total.numbers)))
     batches = [_against(parts[at : at + together], total) for at in range(0, len(parts), together)]
     squares, products, powers = np.concatenate([np.zeros((3, 0)), *batches], axis=1)

@@ -46,12 +46,12 @@ def ledger(
 
     Args:
         total: the sum, ``"a_grad@1"``.
-        terms: the contributions, wherever they lie; where one has no value, there are no numbers.
+        terms: the contributions, wherever they lie; where one has no value like the sum, there are no numbers.
         whole: the sum's value.
         subnet, frame: as the ledger has them.
     """
     contributions = [contribution for contribution, _ in terms]
-    arrays = [array for _, array in terms if array is not None]
+    arrays = [array for _, array in terms if array is not None and whole is not None and array.shape == whole.shape]
     unmeasured = Ledger(blob=blob, at=at, total=total, contributions=contributions, subnet=subnet, frame=frame)
     if whole is None or len(arrays) < len(terms):
         return unmeasured

@@ -289,3 +289,12 @@ def test_what_is_sent_nothing_is_not_said_to_be_written(before):
     assert [event.blob for event in session.events if event.kind == "GradWritten"] == ["x"]
     session.finish()
     assert session.narration.endswith("1 Variable got its grad.")
+
+
+def test_what_a_hook_makes_of_a_gradient_is_the_gradient_of_that_blob():
+    x = torch.ones(2, requires_grad=True)
+    h = x * 2
+    h.register_hook(lambda grad: grad * 10)
+    why = gradviz.debug(h.sum()).why_none("h_grad@1")
+    assert str(why).startswith("h_grad@1 is the gradient of h@0, as a hook has changed it. ")
+    assert why.blob == "h@0"

@@ -98,7 +98,7 @@ def test_no_hook_runs_and_it_is_said_where_one_has_changed_the_gradient():
     assert len(seen) == count
     assert view.parts[0].tolist() == [2, 2]
     assert "the recorded gradient differs by up to 18" in str(view)
-    assert "a hook, or the like, has changed what flows" in str(view)
+    assert "a hook, a rule of the engine's own, or the like, has changed what flows" in str(view)
 
 
 def test_that_a_hook_of_the_blob_itself_has_changed_the_gradient_is_said():
@@ -106,7 +106,7 @@ def test_that_a_hook_of_the_blob_itself_has_changed_the_gradient_is_said():
     w.register_hook(lambda grad: grad * 10)
     view = gradviz.debug((w * 3).sum()).paths("w")
     assert (view.parts[0].tolist(), view.difference) == ([3, 3], 27)
-    assert "a hook, or the like, has changed what flows" in str(view)
+    assert "a hook, a rule of the engine's own, or the like, has changed what flows" in str(view)
 
 
 def test_that_a_hook_has_changed_what_flows_is_said_of_a_part_of_the_paths_too():
@@ -114,7 +114,7 @@ def test_that_a_hook_has_changed_what_flows_is_said_of_a_part_of_the_paths_too()
     h = x * 2
     h.register_hook(lambda grad: grad * 10)
     said = str(gradviz.debug((h * 3).sum() + h.exp().sum()).paths("x", k=1))
-    assert "a hook, or the like, has changed what flows" in said
+    assert "a hook, a rule of the engine's own, or the like, has changed what flows" in said
     assert "The other path" in said
 
 

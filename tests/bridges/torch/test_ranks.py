@@ -405,6 +405,7 @@ def test_a_damaged_file_is_named(copy):
         kind, said = refused(copy)
         assert kind == "bad_file"
         assert "rank-1-of-2.npz cannot be read" in said
+        assert "pickle" not in said
         gradients.touch()
     gradients.write_bytes(whole)
     recording.write_bytes(recording.read_bytes()[:500])

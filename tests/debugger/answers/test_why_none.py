@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from gradviz import IR, Net, Variable, debug, functions, load
+from gradviz import IR, Net, Variable, Workspace, debug, functions, load
 from gradviz.debugger import CursorError
 from tests.debugger.answers.nets import overwritten, random_programs, random_sessions, recorded
 from tests.debugger.conftest import fed_workspace, skip_net
@@ -366,3 +366,17 @@ def test_what_the_pass_skips_is_counted(skip: int, first: str) -> None:
     net.Tanh("b", "y")
     view = debug(net, ["y"], skip=skip).why_none("x")
     assert f"was skipped: the pass leaves {first} out." in str(view)
+
+
+def test_what_merges_the_rows_of_a_gradient_makes_the_gradient_of_that_blob():
+    net, workspace = Net("rows"), Workspace()
+    net.Gather(["w", "i"], "y")
+    workspace.feed("w", np.ones((3, 2)))
+    workspace.feed("i", np.array([1, 1]))
+    session = debug(net, ["y"], workspace=workspace, deduplicate="sum")
+    session.finish()
+    gradient = session.trace().gradients["w"]
+    for part in ("indices", "values"):
+        name = getattr(gradient, part)
+        said = f"{name} holds the {part} of the rows in the gradient of w@0, rows of equal index merged. "
+        assert str(session.why_none(name)).startswith(said)

@@ -148,3 +148,21 @@ def test_it_is_saved_loaded_and_shown_in_a_page(session, tmp_path):
     assert str(loaded.ledger("x")) == str(session.ledger("x"))
     session.to_html(tmp_path / "scalars.html")
     assert "TanhBackward" in (tmp_path / "scalars.html").read_text()
+
+
+def test_a_function_that_has_the_name_of_another_operator_is_no_random_one():
+    x = Value(3.0, "x")
+    session = gradviz.debug(Value(9.0, "y", "Log", (x,), lambda g: (6 * g,)))
+    said = "Log here is another function than Log #0 was: on the same inputs it gives another y@0."
+    assert said in str(session.check("x"))
+    assert "a rule of the engine's own, or the like, has changed what flows" in str(session.paths("x"))
+
+
+@pytest.mark.parametrize(
+    ("type", "says"),
+    [("Concat", "split_info"), ("DepthSplit", "cannot be run again"), ("Dropout", "it gives 2 outputs")],
+)
+def test_a_function_that_has_the_name_of_another_operator_is_not_run_as_that(type, says):
+    session = gradviz.debug(Value(9.0, "y", type, (Value(3.0, "x"),), lambda g: (6 * g,)))
+    assert says in str(session.check("x"))
+    assert "the shortest paths are shown" in str(session.paths("x"))

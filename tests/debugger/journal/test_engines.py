@@ -21,6 +21,7 @@ from gradviz.events import (
     Failed,
     GeneratorAdded,
     GradWritten,
+    HookRan,
     Played,
     Ran,
     Rename,
@@ -45,6 +46,13 @@ class Given:
     """Has a pass of one function to tell, or whatever it was given."""
 
     items: list[Any]
+
+
+class Unreadable:
+    """Raises as a tensor that requires a gradient does."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("it lies elsewhere")
 
 
 class Sub(Given):
@@ -177,40 +185,47 @@ def test_values_are_as_they_were_when_they_were_yielded():
     assert not session.value("y_grad").flags.writeable
 
 
-def test_a_pass_that_is_generated_and_then_run_renames_what_it_adds_up():
+def generated(second_part):
+    """A pass back through y = x * x, generated, then run: two operators write a gradient of x, one of them renamed."""
     twice = Operator("Mul", ["x", "x"], ["y"])
     first = Operator("Mul", ["x", "y_grad"], ["x_grad"])
     second = Operator("Mul", ["y_grad", "x"], ["x_grad"])
     renamed = replace(second, outputs=["_x_grad_autosplit_0"])
     add = Operator("Sum", ["x_grad", "_x_grad_autosplit_0"], ["x_grad"])
     terms = [Contribution("x_grad", "generated", 0, 1), Contribution("_x_grad_autosplit_0", "generated", 0, 2)]
-    session = debug(
-        Given(
-            [
-                About(engine="twice", name="square", summary="A square."),
-                Played(0, twice, (0, 0), (0,)),
-                Seeded("y", 0, "y_grad", FILL, 0),
-                Visited(0, ["y_grad"]),
-                RuleApplied(0, "", 1, [first, second], ["x_grad", "x_grad"]),
-                GeneratorAdded(0, "x", 0, "x_grad", "generated", 1, 1),
-                GeneratorAdded(0, "x", 0, "x_grad", "generated", 2, 2),
-                Accumulated(0, "x", 0, terms, [Rename(2, 0, "x_grad", "_x_grad_autosplit_0")], [add], 3, "x_grad"),
-                Completed({"x": "x_grad"}),
-                {"x@0": 3.0, "y@0": 9.0},
-                Ran(0, twice, (0, 0), (0,), "cpu", 0.0),
-                {"y_grad@0": 1.0, "x_grad@0": 3.0, "_x_grad_autosplit_0@0": 3.0, "x_grad@1": 6.0},
-                Ran(1, FILL, (0,), (0,), "cpu", 0.0),
-                Ran(2, first, (0, 0), (0,), "cpu", 0.0),
-                Ran(3, renamed, (0, 0), (0,), "cpu", 0.0),
-                Ran(4, add, (0, 0), (1,), "cpu", 0.0),
-            ]
-        )
-    )
+    return [
+        About(engine="twice", name="square", summary="A square."),
+        Played(0, twice, (0, 0), (0,)),
+        Seeded("y", 0, "y_grad", FILL, 0),
+        Visited(0, ["y_grad"]),
+        RuleApplied(0, "", 1, [first, second], ["x_grad", "x_grad"]),
+        GeneratorAdded(0, "x", 0, "x_grad", "generated", 1, 1),
+        GeneratorAdded(0, "x", 0, "x_grad", "generated", 2, 2),
+        Accumulated(0, "x", 0, terms, [Rename(2, 0, "x_grad", "_x_grad_autosplit_0")], [add], 3, "x_grad"),
+        Completed({"x": "x_grad"}),
+        {"x@0": 3.0, "y@0": 9.0},
+        Ran(0, twice, (0, 0), (0,), "cpu", 0.0),
+        {"y_grad@0": 1.0, "x_grad@0": 3.0, "_x_grad_autosplit_0@0": second_part, "x_grad@1": 6.0},
+        Ran(1, FILL, (0,), (0,), "cpu", 0.0),
+        Ran(2, first, (0, 0), (0,), "cpu", 0.0),
+        Ran(3, renamed, (0, 0), (0,), "cpu", 0.0),
+        Ran(4, add, (0, 0), (1,), "cpu", 0.0),
+    ]
+
+
+def test_a_pass_that_is_generated_and_then_run_renames_what_it_adds_up():
+    session = debug(Given(generated(3.0)))
     assert session.events[-1].kind == "Ran"
     assert float(session.value("x_grad")) == 6
     assert session.narration == "A square."
     assert (session.name, session.trace().engine) == ("square", "twice")
     assert "sum of 2 contributions" in str(session.ledger("x"))
+
+
+def test_what_does_not_fit_a_sum_leaves_its_ledger_without_numbers():
+    session = debug(Given(generated(np.ones(2))))
+    assert "not computed" in str(session.ledger("x"))
+    assert session.trace().events
 
 
 def at(place, /, **changes):
@@ -244,6 +259,7 @@ def instead(place, *others):
         (instead(2, items()[2], items()[2]), "Event 3 of Given, Ran, .*has run before"),
         (at(3, y="q"), "q@0 is no blob version of the net"),
         (at(3, version=1), "y@1 is no blob version of the net"),
+        (instead(4, Seeded("y", 0, "given", None, None)), "Event 4 of Given, Seeded, .*a pass starts once at y"),
         (at(3, position=4), "gradient operator number 0 is next, not 4"),
         (at(3, gradient="q"), "none of its operators writes the gradient q"),
         (at(3, queued=Waiting(7, 0, 1)), "Event 3 of Given, Seeded, .*no operator #7"),
@@ -261,11 +277,16 @@ def instead(place, *others):
         (at(7, operators=[replace(BACK, outputs=["g", "g"])]), "one name twice"),
         (at(7, operators=["TanhGradient"]), "its fields must be those of RuleApplied"),
         (at(10, blob="q"), "q@0 is no blob version"),
+        (at(10, blob="y"), "no rule of operator #0 has given y@0 the gradient x_grad"),
+        (at(10, gradient="y_grad"), "no rule of operator #0 has given x@0 the gradient y_grad"),
+        (at(7, g_input=[None]), "Event 8 of Given, GeneratorAdded, .*no rule of operator #0 has given x@0 the"),
+        (instead(7, items()[10]), "Event 6 of Given, GeneratorAdded, .*nobody reads or writes x_grad"),
         (at(10, count=2), "gradient number 1 of x@0, not 2"),
         (at(10, position=5), "no gradient operator number 5"),
         (at(12, after="x.grad@3"), "x.grad@0 is next"),
         (at(12, after="x.grad"), "no blob version"),
-        (at(12, blob="q"), "nobody reads or writes q"),
+        (at(12, blob="q"), "q@0 is no blob version of the net"),
+        (at(12, blob="x_grad"), "x_grad@0 is no blob version of the net"),
         (at(13, gradients={"q": "x_grad"}), "nobody reads or writes q"),
         (instead(6, Skipped("zero", "why")), "its fields must be those of Skipped"),
         (instead(6, EnteredSubnet(0, "net", "n")), "nested nets"),
@@ -280,6 +301,7 @@ def instead(place, *others):
         (instead(8, {"x_grad@0": np.ones(2, int)}), "must be float64"),
         (instead(8, {"x_grad@0": ["a", "b"]}), "must consist of numbers"),
         (instead(8, {"x_grad@0": [[1], [1, 2]]}), "is no array"),
+        (instead(8, {"x_grad@0": Unreadable()}), "value of x_grad@0 is no array: it lies elsewhere"),
         (instead(8, {"x_grad": 1.0}), "The values before event 7 of Given break a rule: 'x_grad' is no blob version"),
         (instead(8, {("x", 0): 1.0}), "is no blob version"),
         (instead(8, {"y_grad@0": np.ones(2)}), "given a value twice"),
@@ -287,6 +309,7 @@ def instead(place, *others):
         (instead(8, {"x_grad@1": np.ones(2)}), "x_grad@1 has a value"),
         ([*items(), {"x_grad@0": 1.0}], "twice"),
         (instead(11, {"x.grad@0": 0.5}), "does not fit x"),
+        (instead(4, {"y_grad@0": np.ones(2) * 1j}), r"Event 4 .*y_grad \(complex128\) does not fit y@0 \(float64\)"),
         (instead(4, {"y_grad@0": 1.0}), r"Event 4 of Given, Ran, .*y_grad \(\) does not fit y@0 \(2,\)"),
         (instead(8, {"\ud800@0": 1.0}), r"\\ud800@0 has a value"),
         (instead(2, ChangedByHand(blob="y", version=1)), "what changes y writes the next version of it, not 1"),
@@ -320,6 +343,18 @@ def test_a_value_that_comes_after_its_event_is_late():
     assert "at or before what writes it" in session.events[-1].message
 
 
+def test_of_several_hooks_the_last_has_made_the_gradient():
+    def hooked(version, position, value):
+        twice = Operator("Scale", ["x_grad"], ["x_grad"], {"scale": 2.0})
+        yield HookRan(None, "x", 0, "x_grad", "x_grad", [twice], position)
+        yield {f"x_grad@{version}": np.full(2, value)}
+        yield Ran(position + 1, twice, (version - 1,), (version,), "cpu", 1e-6)
+
+    session = debug(Given([*items()[:11], *hooked(1, 2, 1.0), *hooked(2, 3, 2.0), items()[13]]))
+    assert "A hook has made x_grad@2 of x_grad@0: that is the gradient of x@0." in str(session.ledger("x"))
+    assert "x_grad@2 is the gradient of x@0, as a hook has changed it." in str(session.why_none("x_grad@2"))
+
+
 def test_an_exception_in_the_middle_ends_the_recording():
     session = debug(Given([*items()[:7], ZeroDivisionError("by nothing")]))
     assert session.events[-1].error == "engine_failed"
@@ -351,6 +386,24 @@ def test_an_operator_whose_gradient_was_made_and_never_came_cannot_be_checked():
     assert "never came" in session.checkable("#0").problem
 
 
+def test_a_gradient_that_came_from_nowhere_cannot_be_checked():
+    unread = Operator("Exp", ["x"], ["z"])
+    made = [
+        *items()[:3],
+        Played(1, unread, (0,), (0,)),
+        {"z@0": np.exp([0.5, 1.0])},
+        Ran(1, unread, (0,), (0,), "cpu", None),
+        *[replace(one, position=2) if isinstance(one, Ran) else one for one in items()[3:6]],
+        Visited(1, [None]),
+        RuleApplied(1, "here.py:4", 1, [replace(BACK, inputs=["z"])], ["x_grad"]),
+        {"x_grad@0": np.full(2, 0.5)},
+        Ran(3, replace(BACK, inputs=["z"]), (0,), (0,), "cpu", 1e-6),
+        GeneratorAdded(1, "x", 0, "x_grad", "generated", 1, 1),
+        Completed({"x": "x_grad"}),
+    ]
+    assert "no y was computed from x@0" in str(debug(Given(made)).check("x"))
+
+
 def test_an_error_of_gradviz_keeps_its_kind():
     session = debug(Given([*items()[:7], GradientError("No rule.", kind="no_gradient_rule", ways_out=["Write one."])]))
     assert session.events[-1].error == "no_gradient_rule"
@@ -365,6 +418,7 @@ def test_where_nothing_was_recorded_it_raises(wrong, kind):
     with pytest.raises(GradientError) as caught:
         debug(Given(wrong))
     assert caught.value.kind == kind
+    assert "What was recorded before is here." not in caught.value.ways_out
 
 
 def test_what_yields_nothing_at_all_raises():
@@ -384,18 +438,18 @@ def test_subclasses_and_sequences_are_recorded_too():
 def test_options_go_to_the_engine():
     asked = []
 
-    def with_options(given, depth=1, ys=None):
-        asked.append((depth, ys))
+    def with_options(given, depth=1, ys=None, name=""):
+        asked.append((depth, ys, name))
         yield from items()
 
     gradviz.register_engine(Given, with_options)
     debug(Given([]), depth=3)
-    debug(Given([]), ["y"])
-    assert asked == [(3, None), (1, ["y"])]
+    debug(Given([]), ["y"], name="first")
+    assert asked == [(3, None, ""), (1, ["y"], "first")]
     with pytest.raises(GradientError, match=r"debug takes no colour .* of a Given") as caught:
         debug(Given([]), colour="red")
     assert caught.value.kind == "bad_argument"
-    assert "Choose from depth, ys." in caught.value.ways_out
+    assert "Choose from depth, ys, name." in caught.value.ways_out
 
 
 @pytest.mark.parametrize("of", [3, object, Net, Net.__mro__[-2], Variable, gradviz.Parameter, "Value"])

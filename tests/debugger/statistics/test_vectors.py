@@ -33,3 +33,14 @@ def test_more_parts_than_are_measured_at_once_keep_their_order() -> None:
     assert found.norms == [512.0 * place for place in range(1, 10)]
     assert found.shares == pytest.approx([place / 45 for place in range(1, 10)])
     assert found.cancellation == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize("total", [[4.0, 3.0], [4.0 + 0j, 3.0]])
+@pytest.mark.parametrize("parts", [([1.0, 2.0], [3.0, 1.0]), ([1.0 + 1j, 2.0], [3.0 - 1j, 1.0])])
+def test_real_numbers_among_complex_ones_are_taken_for_those(
+    parts: tuple[list[complex], ...], total: list[float]
+) -> None:
+    compared = compare([np.array(part) for part in parts], vector(np.array(total)))
+    assert compared == compare([np.array(part, complex) for part in parts], vector(np.array(total, complex)))
+    assert compared.norms == pytest.approx([np.linalg.norm(part) for part in parts])
+    assert sum(share or 0 for share in compared.shares) == pytest.approx(1)
