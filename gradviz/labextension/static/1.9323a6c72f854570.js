@@ -2299,7 +2299,7 @@
 .gv-teaching .gv-graph .node.future:not(.group) text {
   visibility: hidden;
 }
-.gv-teaching .gv-graph .node.future:not(.group, :has(.toggle)),
+.gv-teaching .gv-graph :is(.node.future:not(.group, :has(.toggle)), .edge.future),
 .gv-teaching .gv-span {
   pointer-events: none;
 }
