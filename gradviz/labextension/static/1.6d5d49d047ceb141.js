@@ -1028,7 +1028,7 @@
   font-weight: 700;
 }
 .gv-keyword {
-  color: var(--gv-forward);
+  color: color-mix(in srgb, var(--gv-forward) 75%, var(--gv-fg));
 }
 .gv-quoted {
   color: color-mix(in srgb, var(--gv-right) 60%, var(--gv-fg));
