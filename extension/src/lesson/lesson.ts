@@ -208,11 +208,23 @@ export class Lesson {
   /** Of the step that led here; null: nothing was predicted. */
   outcome: Outcome | null = null;
   private pending: { position: number; prediction: Prediction } | null = null;
-  /** By position, the first prediction: one who goes back and tries again has seen the answer. */
+  /** By the position that revealed it, the first prediction: one who goes back and tries again has seen the answer. */
   private readonly first = new Map<number, boolean>();
 
   get score(): { right: number; all: number } {
     return { right: [...this.first.values()].filter(Boolean).length, all: this.first.size };
+  }
+
+  /** Begins or ends; what was predicted and not revealed is dropped, as the view offers the question anew. */
+  toggle(): void {
+    this.isOn = !this.isOn;
+    this.pending = null;
+  }
+
+  /** Takes another course, which asks something else here. */
+  take(course: Course): void {
+    this.course = course;
+    this.pending = null;
   }
 
   /** Where a step leads to from a position: in a lesson by numbers to the next of them. */
@@ -250,7 +262,7 @@ export class Lesson {
     const isRight = isPredicted(question, pending.prediction);
     if (isRight === null) return;
     this.outcome = { isRight, question };
-    if (!this.first.has(pending.position)) this.first.set(pending.position, isRight);
+    if (!this.first.has(position)) this.first.set(position, isRight);
   }
 
   /** Another recording is shown. */

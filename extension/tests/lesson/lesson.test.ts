@@ -287,6 +287,28 @@ test("a lesson counts the first prediction of each step, and only what a step re
   assert.deepEqual([lesson.outcome, lesson.score.all], [null, 1]);
 });
 
+test("a prediction is for the question that was asked, and counts once in both courses", () => {
+  const trace = recorded();
+  const lesson = new Lesson();
+  const ran = position(trace, "Ran");
+  lesson.toggle();
+  lesson.predict(0, 0);
+  lesson.moved(trace, ran);
+  assert.equal(lesson.score.all, 1);
+  lesson.moved(trace, 0);
+  for (const drop of [() => lesson.take("Whole story"), () => lesson.toggle()]) {
+    lesson.predict(ran - 1, 0);
+    drop();
+    lesson.moved(trace, ran);
+    assert.equal(lesson.outcome, null);
+  }
+  lesson.toggle();
+  lesson.predict(ran - 1, 0);
+  lesson.moved(trace, ran);
+  assert.notEqual(lesson.outcome, null);
+  assert.equal(lesson.score.all, 1, "the same question");
+});
+
 test("what is no number is no prediction", () => {
   const trace = recorded();
   const lesson = new Lesson();

@@ -119,8 +119,11 @@ class Watch:
         if latest is None:
             return text
         version, value = latest
+        if value.norm is None and value.stack is None:
+            text = "left out" if value.size else "empty"
         shape = "×".join(map(str, value.shape))
-        return f"{text} ({version}, {value.dtype}{' ' + shape if shape else ''}{'' if value.size == 1 else ', norm'})"
+        is_norm = value.norm is not None and value.size != 1
+        return f"{text} ({version}, {value.dtype}{' ' + shape if shape else ''}{', norm' if is_norm else ''})"
 
     def remove(self) -> None:
         """Take it out of its session."""

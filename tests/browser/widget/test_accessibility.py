@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.axe import in_both_themes, violations
 from tests.browser.conftest import fresh_page
 from tests.browser.hosts import Host, everywhere, on_a_page, recorded
-from tests.browser.programs import Build, relu_in_place, skip_connection, written_into
+from tests.browser.programs import Build, gated, relu_in_place, skip_connection, written_into
 from tests.browser.view import ask
 from tests.drawing.nested import loop
 
@@ -52,6 +52,17 @@ def test_axe_finds_nothing_in_the_answers(host: Host) -> None:
                 view.press_button(button)
             expect(panel).to_contain_text(said)
             assert violations(host.page, ".gv-inspector", rules) == [], tab
+
+
+@on_a_page
+def test_keywords_are_readable_in_a_marked_line_of_code(host: Host) -> None:
+    view = host.show(gated)
+    marked = view.root.locator(".gv-code-line.gv-now .gv-keyword")
+    for rules in in_both_themes(host):
+        for keys in (["Home", "ArrowRight", "ArrowRight"], ["End"]):  # in the forward and in the backward pass
+            view.press(*keys)
+            expect(marked.first).to_be_visible()
+            assert violations(host.page, ".gv-code", rules) == []
 
 
 def test_axe_finds_nothing_in_an_open_loop(host: Host) -> None:

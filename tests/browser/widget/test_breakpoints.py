@@ -46,6 +46,18 @@ def test_a_run_stops_where_python_says_in_both_directions(host: Host) -> None:
     expect(view.narration).to_contain_text(re.compile(r"FC if norm > 3, norm of h@0 = [\d.]+"))
 
 
+def test_space_switches_a_breakpoint_off_and_on(host: Host) -> None:
+    view = host.show(skip_connection)
+    view.open_tab("Breakpoints")
+    add(view, "Tanh")
+    switch = view.inspector.get_by_role("checkbox", name="Stop at Tanh")
+    for is_on in (False, True):
+        switch.focus()
+        view.page.keyboard.press("Space")
+        expect(switch).to_be_checked(checked=is_on)
+    view.expect_at(0)
+
+
 def test_the_gutter_and_the_key_b_set_and_take_away(host: Host) -> None:
     view = host.show(skip_connection)
     row = view.program.locator("[data-line=f1]")

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 from playwright.sync_api import Locator, expect
 
 from gradviz import Variable, functions
@@ -13,6 +14,11 @@ def twice() -> Variable:
     """x is read twice by code, so its two gradients are added."""
     x, w = Variable([1.0, 2.0], name="x"), Variable([3.0, 4.0], name="w")
     return functions.sum(functions.tanh(x * w) + x * x)
+
+
+def no_rows() -> Variable:
+    """The sum of no elements."""
+    return functions.sum(functions.tanh(Variable(np.zeros((0, 3)), name="x")))
 
 
 def heap(view: View) -> Locator:
@@ -47,6 +53,13 @@ def test_an_accumulation_of_code_has_a_ledger_and_grad_is_written(host: Host) ->
     written = view.inspector.get_by_role("row", name=re.compile("x.grad@0"))
     expect(written).to_have_attribute("aria-current", "step")
     expect(view.inspector).to_contain_text("Heap empty")
+
+
+def test_a_gradient_without_elements_is_empty(host: Host) -> None:
+    view = host.show(no_rows)
+    view.press("End")
+    view.inspector.get_by_role("tab", name="State").click()
+    expect(view.inspector.get_by_role("row", name=re.compile("x.grad@0"))).to_contain_text("empty")
 
 
 def test_a_click_in_the_heap_shows_the_function(host: Host) -> None:

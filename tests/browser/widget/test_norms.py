@@ -64,6 +64,11 @@ COVERED = (
 """The leaves that lie over something else."""
 
 
+NORMS = """graph => [...graph.querySelectorAll(".edge.backward[data-normed]")]
+  .map(edge => ["title", ".gv-edge-norm"].map(part => edge.querySelector(part).textContent).join(" ")).sort()"""
+"""What each edge that has a norm joins, and the norm."""
+
+
 BOTTOM = "mark => mark.querySelector('rect').getBoundingClientRect().bottom"
 
 IS_AT_ITS_NODE = """mark => {
@@ -201,6 +206,22 @@ def test_a_norm_comes_when_it_is_computed_and_goes_with_its_switch(host: Host) -
     switch.click()
     view.press("Home")
     expect(norms).to_have_count(0)
+
+
+@on_a_page
+@pytest.mark.parametrize(("build", "positions"), [(skip_connection, (30, 48)), (gated, (320, 340))])
+def test_norms_are_those_of_the_position_wherever_one_came_from(
+    host: Host, build: Build, positions: tuple[int, int]
+) -> None:
+    fresh = {}
+    for position in positions:
+        view = host.show(build)
+        view.go_to(position)
+        fresh[position] = ask(view.graph, NORMS)
+    assert fresh[positions[0]] != fresh[positions[1]]
+    for position in positions:  # from the second one to the first and on to the second
+        view.go_to(position)
+        assert ask(view.graph, NORMS) == fresh[position]
 
 
 @on_a_page

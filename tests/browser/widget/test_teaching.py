@@ -258,6 +258,16 @@ def test_what_is_made_later_is_told_nowhere(host: Host) -> None:
     expect(view.program.locator(".gv-line.gv-future").first).to_be_visible()
 
 
+def test_no_tool_tip_says_what_a_later_operator_reads(host: Host) -> None:
+    view = taught(host, skip_connection)
+    view.go_to(position_of(skip_connection, "Accumulated"))
+    tips = view.graph.locator(":is(.node, .edge).future:has(> title)")
+    texts = " ".join(tips.locator("> title").all_text_contents())
+    assert "saved for Tanh #1 → TanhGradient of #1" in texts
+    events = "tips => tips.map(tip => getComputedStyle(tip).pointerEvents)"
+    assert set(tips.evaluate_all(events)) == {"none"}
+
+
 def test_the_chain_rule_in_numbers_at_a_gradient_operator(host: Host) -> None:
     view = taught(host, neuron)
     chain = view.root.get_by_role("group", name="Chain rule").locator(".gv-equation")

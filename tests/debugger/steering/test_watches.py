@@ -56,6 +56,17 @@ def test_other_things_than_numbers_are_watched(session):
     assert session.watch("loss").value == pytest.approx(float(session.value("loss")))
 
 
+def test_a_blob_without_elements_is_empty_and_not_uncomputed():
+    net = Net("no rows")
+    net.Tanh("x", "y")
+    ws = Workspace()
+    ws.feed("x", np.zeros((0, 3)))
+    session = debug(net, ["y"], workspace=ws)
+    assert session.watch("y").text == "not computed"
+    session.finish()
+    assert session.watch("y").text == "empty (y@0, float64 0×3)"
+
+
 def test_a_given_gradient_that_nothing_reads_is_watched_and_not_computed():
     net = Net("skipped")
     net.Tanh("x", "y")

@@ -141,8 +141,9 @@ function watching(rows: Rows, node: Node): Watched {
     const value = asText(rows, node, { position, blob: "", value: undefined }, at(position));
     const computed = blob === null ? undefined : latest(rows, blob, position);
     if (!computed) return value;
-    const { dtype, shape, size } = computed.value;
-    return `${value} (${computed.blob}, ${[dtype, shape.join("×")].filter(Boolean).join(" ")}${size === 1 ? "" : ", norm"})`;
+    const { dtype, shape, size, norm, stack } = computed.value;
+    const said = norm !== null || stack !== null ? value : size === 0 ? "empty" : "left out";
+    return `${said} (${computed.blob}, ${[dtype, shape.join("×")].filter(Boolean).join(" ")}${norm === null || size === 1 ? "" : ", norm"})`;
   };
   const history: Watched["history"] = [];
   for (const position of computedAt(rows, mentioned(node).map(({ thing }) => thing.slice(1)))) {

@@ -285,12 +285,23 @@ export function touchedLines(trace: Trace): (from: number | null, to: number) =>
       (changes[position] ??= []).push(line.id);
     }
   }
+  eachEvent(trace, (event, position) => {
+    if (event.frame !== null) (changes[position] ??= []).push(...anew(trace, event));
+  });
   const marked = (position: number): string[] => linesAbout(currentEvent(trace, position));
   return (from, to) => {
     if (from === null) return new Set(lines.map((line) => line.id));
     const between = changes.slice(Math.min(from, to) + 1, Math.max(from, to) + 1).flat();
     return new Set([...between, ...marked(from), ...marked(to)]);
   };
+}
+
+/** What gets another value by an event in a run of a nested net: what runs once more, or passes on what comes from around the net. */
+function anew(trace: Trace, { kind, lines, subnet }: TraceEvent): readonly string[] {
+  if (kind === "Ran") return lines;
+  if (kind !== "EnteredSubnet") return [];
+  const net = subnetsById(trace).get(subnet ?? "");
+  return (net?.backward ?? []).filter((line) => line.kind === "passed").map(({ id }) => id);
 }
 
 /** From where an operator was made the position where it ran first, or back; null: there is none, or it never ran. */

@@ -10,7 +10,7 @@ export const NOT_COMPUTED = "not computed";
 const WORDS = { nan: "NaN", inf: "∞", "-inf": "−∞" } as const;
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
-/** "0.812", "1.3·10⁻⁷", "NaN"; what is null was not computed, and is said so. */
+/** "0.812", "50257", "1.3·10⁻⁷", "NaN"; what is null was not computed, and is said so. */
 export function quantity(value: Scalar | null, digits = 4): string {
   if (value === null) return NOT_COMPUTED;
   if (typeof value !== "number") return WORDS[value];
@@ -18,7 +18,8 @@ export function quantity(value: Scalar | null, digits = 4): string {
   if (!Number.isFinite(value)) return value > 0 ? WORDS.inf : WORDS["-inf"];
   const size = Math.abs(value);
   if (size !== 0 && (size < 1e-3 || size >= 1e6)) return scientific(value);
-  return minus(String(Number(value.toPrecision(digits))));
+  // A whole number can be an index or a label, of which each digit counts.
+  return minus(String(Number.isInteger(value) ? value : Number(value.toPrecision(digits))));
 }
 
 function scientific(value: number): string {

@@ -29,8 +29,8 @@ interface DrawnEdge {
 /** `drawnAs` gives what the drawing shows for a line or a net that is folded in it. */
 export function createMarking(trace: Trace, drawing: Drawing, drawnAs: (id: string) => string) {
   const nodes = findNodes(trace, drawing, drawnAs);
-  const edges = findEdges(trace, drawing);
   const norms = createNorms(trace, drawing);
+  const edges = findEdges(trace, drawing, (edge) => norms.makers(edge).map(drawnAs));
   const groups = createGroupMarking(trace, drawing);
   let here: Element | undefined;
 
@@ -116,8 +116,11 @@ function nodeState(trace: Trace, { lines }: DrawnNode, position: number): LineSt
   return (["new", "current"] as const).find((state) => states.includes(state)) ?? own;
 }
 
-/** Edges and ports by the lines that they touch: those at their ends or, at groups, the one that makes an edge exist. */
-function findEdges(trace: Trace, drawing: Drawing): Map<string, DrawnEdge[]> {
+/**
+ * Edges and ports by the lines that change their looks: those at their ends or, at groups, the one that makes an edge exist;
+ * and the makers of what flows along an edge, which stand elsewhere where an operator passes it on.
+ */
+function findEdges(trace: Trace, drawing: Drawing, makers: (edge: SVGElement) => string[]): Map<string, DrawnEdge[]> {
   const edges = new Map<string, DrawnEdge[]>();
   const ports = [...drawing.named.node.values()].filter((node) => node.classList.contains("port"));
   for (const element of [...drawing.named.edge.values(), ...ports]) {
@@ -126,7 +129,7 @@ function findEdges(trace: Trace, drawing: Drawing): Map<string, DrawnEdge[]> {
     // The net is there from the beginning, and so are its edges.
     const existsFrom = element.classList.contains("forward") ? 0 : Math.max(0, ...linesNamed(trace, ends).map((line) => line.made));
     const edge = { element, existsFrom, end: to };
-    for (const line of new Set(ends)) addTo(edges, line, edge);
+    for (const line of new Set([...ends, ...makers(element)])) addTo(edges, line, edge);
   }
   return edges;
 }

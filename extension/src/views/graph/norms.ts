@@ -3,7 +3,7 @@
 import { isHandedOn } from "../../lesson/wires";
 import { gradientAt, normOf } from "../../model/filters/code";
 import { endOf, memoized, memoizedByText, subnetOf } from "../../model/recording/lookup";
-import { isIndices } from "../../model/recording/values";
+import { isIndices, makerOf } from "../../model/recording/values";
 import type { Scalar, Trace } from "../../model/schema";
 import { attribute } from "../elements/dom";
 import { DIGITS, quantity } from "../elements/numbers";
@@ -41,7 +41,14 @@ export function createNorms(trace: Trace, drawing: Drawing) {
     element.toggleAttribute("data-odd", gradientNorms.some((norm) => typeof norm !== "number"));
   }
 
-  return { show };
+  return {
+    show,
+    /** The lines that compute what flows along an edge; none where it comes from around their net. */
+    makers(element: SVGElement): string[] {
+      const { subnet, gradients } = edges.get(element) ?? { subnet: null, gradients: [] };
+      return gradients.flatMap((gradient) => makerOf(trace, gradient, subnet)?.id ?? []);
+    },
+  };
 }
 
 /** The gradients that flow along an edge: what the lines at its one end write, or let pass, and those at the other get from there. */

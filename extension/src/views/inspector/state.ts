@@ -4,7 +4,7 @@ import { currentEvent } from "../../model/recording/cursor";
 import type { Grad, Pool, Trace, Wait } from "../../model/schema";
 import { button, element, leave, linkButton, quiet, version, type Child } from "../elements/dom";
 import type { Navigation } from "../elements/navigation";
-import { count, counted, quantity, shapeText } from "../elements/numbers";
+import { count, counted, normText, shapeText } from "../elements/numbers";
 import { shareBar } from "./ledger";
 import { forwardId, linesById } from "../../model/recording/lookup";
 
@@ -103,7 +103,7 @@ function gradRow(trace: Trace, one: Grad, position: number, navigation: Navigati
   const value = one.value === null ? undefined : trace.values[one.value];
   const what: Child[] = one.value === null ? ["None"] : [element("code", {}, ...version(one.value)), ` ${value ? shapeText(value.shape) : ""}`];
   const how = button(() => one.at > 0 && navigation.go(one.at), { title: one.at > 0 ? `Written by event ${one.at}` : "It was so before this recording" }, HOW[one.how]);
-  const norm = element("td", { class: "gv-right" }, value ? quantity(value.norm) : "none");
+  const norm = element("td", { class: "gv-right" }, value ? normText(value) : "none");
   const cells = [element("td", {}, element("code", {}, one.variable)), element("td", {}, ...what), norm, element("td", { class: "gv-right" }, how)];
   return element("tr", { class: isChanged && "gv-changed", "aria-current": isChanged && "step" }, ...cells);
 }

@@ -16,7 +16,7 @@ const ABOUT = { "Numbers first": "The values, then the gradients: what runs", "W
 
 export function createPredict(trace: Trace, navigation: Navigation, lesson: Lesson) {
   const course = createChoice("gv-segments", "Course of the lesson", COURSES, (name) => ({ title: ABOUT[name] }), (name) => {
-    lesson.course = name;
+    lesson.take(name);
     show(at);
   });
   const outcome = element("span", { class: "gv-predicted", role: "status" });

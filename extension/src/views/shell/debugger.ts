@@ -183,7 +183,7 @@ export function createDebugger(root: HTMLElement, trace: Trace, position: number
       }),
     teach: () => {
       if (trace.part) return panes.narration.say(NO_LESSON);
-      lesson.isOn = !lesson.isOn;
+      lesson.toggle();
       panes.teach();
     },
     table: () => panes.table(),

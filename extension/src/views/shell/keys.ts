@@ -56,7 +56,7 @@ function act(event: KeyboardEvent, keyboard: Keyboard): boolean {
 function commandOf(event: KeyboardEvent): Command | undefined {
   // Space and Enter press what has the focus and can be pressed.
   const isPress = event.key === " " || event.key === "Enter";
-  if (isPress && event.target instanceof Element && event.target.matches("button, summary, [role=button]")) return undefined;
+  if (isPress && event.target instanceof Element && event.target.matches("a, button, input, summary, [role=button]")) return undefined;
   // On many keyboards "?" and "/" are typed with Shift.
   const isShifted = event.shiftKey && event.key !== "?" && event.key !== "/";
   return COMMANDS.get(isShifted ? `Shift+${event.key}` : event.key);

@@ -101,6 +101,7 @@ test("what was computed and left out to keep a page small is not said to be neve
   const { text } = watched(small, "norm(h) / 2");
   const ran = small.forward[0]?.ran ?? 0;
   assert.deepEqual([text(ran - 1), text(ran)], ["not computed", "left out"]);
+  assert.equal(watched(small, "x").text(0), "left out (x@0, float32 64×32)");
 });
 
 test("a text that says nothing has no hits, and says where", () => {
@@ -151,6 +152,13 @@ test("watches show what is computed by now, and its history", () => {
   assert.equal(watched(trace, "x").text(0), "2.275 (x@0, float32 64×32, norm)");
   assert.equal(shown(watched(trace, "loss").at(end)), "0.6931");
   assert.equal(watched(trace, "kind").problem?.position, 0);
+});
+
+test("a watched blob without elements is empty", () => {
+  const small = residualTrace();
+  const none = { shape: [0, 3], size: 0, min: null, max: null, mean: null, mean_abs: null, norm: null, preview: [] };
+  small.values["x@0"] = { ...small.values["x@0"]!, ...none };
+  assert.equal(watched(small, "x").text(0), "empty (x@0, float32 0×3)");
 });
 
 test("the two clocks lead to each other", () => {

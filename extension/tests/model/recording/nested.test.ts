@@ -172,6 +172,14 @@ test("lines of nested nets have states of their own", () => {
   assert.equal(allLines(trace).length, 8);
 });
 
+test("a move over rounds of a loop touches what they run, with nothing about it at either end", () => {
+  const rounds = trace.events.flatMap((event, index) => (event.lines[0] === "s2.f0" && event.kind === "Ran" ? [index + 1] : []));
+  assert.equal(rounds.length, ROUNDS);
+  const [, second = 0] = rounds;
+  assert.ok(touchedLines(trace)(second - 1, second + 1).has("s2.f0"));
+  assert.ok(touchedLines(trace)(second + 1, second - 1).has("s2.f0"));
+});
+
 const refusal = (damage: (document: any) => void, message: RegExp): void => {
   const document = JSON.parse(JSON.stringify(loopDocument()));
   damage(document);

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { binOf } from "../../../src/views/elements/numbers";
+import { binOf, quantity } from "../../../src/views/elements/numbers";
+
+test("a whole number has all of its digits, as an index or a label needs", () => {
+  assert.deepEqual([50257, -12345, 999999].map((one) => quantity(one, 3)), ["50257", "−12345", "999999"]);
+  assert.deepEqual([12345.6, 1234567, 0.5].map((one) => quantity(one, 3)), ["12300", "1.23·10⁶", "0.5"]);
+});
 
 test("a number on the edge of two bins is in the one where Python counts it", () => {
   // np.floor((0 - least) * (20 / (most - least)))

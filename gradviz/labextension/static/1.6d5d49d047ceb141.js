@@ -1028,7 +1028,7 @@
   font-weight: 700;
 }
 .gv-keyword {
-  color: var(--gv-forward);
+  color: color-mix(in srgb, var(--gv-forward) 75%, var(--gv-fg));
 }
 .gv-quoted {
   color: color-mix(in srgb, var(--gv-right) 60%, var(--gv-fg));
@@ -2299,7 +2299,7 @@
 .gv-teaching .gv-graph .node.future:not(.group) text {
   visibility: hidden;
 }
-.gv-teaching .gv-graph .node.future:not(.group, :has(.toggle)),
+.gv-teaching .gv-graph :is(.node.future:not(.group, :has(.toggle)), .edge.future),
 .gv-teaching .gv-span {
   pointer-events: none;
 }
