@@ -136,7 +136,9 @@ def windows_of(op: Operator, image: Sizes, kernel: Sizes | None = None) -> Windo
             f"images of {image}{with_them} are smaller than a window of {windows.extent}.",
             "Widen them with pad=..., or choose a smaller kernel.",
         )
-    return windows
+    # A longer stride leads beyond the image as this one does, by way of more phases.
+    longest = [size - extent + 1 for size, extent in zip(windows.padded, windows.extent, strict=True)]
+    return windows._replace(stride=tuple(map(min, windows.stride, longest)))
 
 
 def numbers(op: Operator, name: str, count: int, least: int, default: Sizes | None) -> Sizes:

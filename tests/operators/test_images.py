@@ -55,6 +55,13 @@ def test_conv_by_definition(stride: int, dilation: int, pad: int) -> None:
     )
 
 
+@pytest.mark.parametrize("type", ["Conv", "MaxPool", "AveragePool"])
+def test_a_stride_beyond_the_image_leaves_one_window(type: str) -> None:
+    inputs, args = ([X, W], {"group": 2}) if type == "Conv" else ([X], {"kernels": [3, 2]})
+    (y,), (first,) = once(type, *inputs, **args, stride=10**9), once(type, *inputs, **args)
+    np.testing.assert_allclose(y, first[:, :, :1, :1], rtol=1e-12)
+
+
 @pytest.mark.parametrize("args", [{}, {"stride": 2, "pad": 1}, {"dilations": [1, 2], "pads": [0, 1, 2, 1], "group": 1}])
 def test_conv_transpose_is_the_adjoint_of_conv(args: dict[str, Any]) -> None:
     w = floats(3, 4, 2, 2, seed=1)
