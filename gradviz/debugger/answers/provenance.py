@@ -227,7 +227,7 @@ def _row(link: Link, growth: bool) -> Sequence[str]:
 
 def _back(view: NetView, blob: Writing, fault: What) -> tuple[list[Step], list[str]]:
     """The way back along inputs that have the fault, until there is none; and those that were not followed."""
-    bad_kinds: list[What] = [fault] if fault == "zero" else ["nan", "inf"]
+    bad_kinds: list[What] = ["nan", "inf"] if fault == "nan" else [fault]  # an infinity makes NaN, but not the reverse
     steps: dict[object, Step] = {}
     beside: list[str] = []
     while (place := (producer := producer_of(view, blob)).place) not in steps:

@@ -215,6 +215,14 @@ def test_the_cause_is_that_of_the_fault_that_was_asked_for(type, args, x, what, 
     assert view.cause == cause
 
 
+def test_an_infinity_does_not_come_from_a_nan_beside_it():
+    net = Net()
+    net.Log("x", "y")
+    view = recorded(net, ["y"], x=[0.0, np.nan]).provenance("y", "inf")
+    assert ([link.blob for link in view.chain], view.born.side) == (["y@0"], "forward")
+    assert "has 1 zero" in view.cause
+
+
 def test_a_saved_recording_knows_all_but_the_places(tmp_path):
     logs().save(tmp_path / "s.gradviz.json")
     live, read = logs().provenance("w_grad"), load(tmp_path / "s.gradviz.json").provenance("w_grad")
