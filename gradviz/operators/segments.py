@@ -221,6 +221,8 @@ def weights_gradient_spec(
     dx = weighted_gradient_spec(op, weights, dy, lengths)
     for numbers in indices:
         need_list(op, numbers, 4, weights.shape[0])
+    if not indices and x.shape[:1] != weights.shape:
+        raise misfit(f"x of shape {x.shape} needs a row for each weight of {weights.shape}.")
     if x.shape[1:] != dy.shape[1:]:
         raise misfit(f"rows of dy {dy.shape} and of x {x.shape} must have one shape.")
     return dx, ArraySpec(weights.shape, result_dtype(dy, x))
