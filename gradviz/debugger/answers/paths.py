@@ -49,7 +49,7 @@ LEAST = 16
 SLACK = 1e-3
 """The part of the norm by which all paths together may differ from the recorded gradient and be the same."""
 
-ROUNDINGS = 100
+ROUNDINGS = 10
 """Roundings of what flows along the greatest path, by which they may differ, too, where paths cancel."""
 
 ROWS = 2_000
