@@ -129,6 +129,9 @@ TOLERANCE = 1e4
 In half and single precision that would be more than the gradient: then it is by less than half of the digits.
 """
 
+CANCELLED = 100
+"""By so many roundings of the largest gradient on the way they may differ, too, which remain where gradients cancel."""
+
 
 def compare(f: Callable[..., Variable], *inputs: Operand, gradient: Array | None = None) -> Comparison:
     """Differentiate ``f(*inputs)`` in three ways, and tell what they give and take.
@@ -169,8 +172,9 @@ def compare(f: Callable[..., Variable], *inputs: Operand, gradient: Array | None
             ways_out=["Give behind the function what it is called with: gradviz.compare(f, x, y)."],
         ) from None
     program = _repeated(f, inputs, gradient)
-    ways = [_symbolic(program), *[_scheduled(program, name) for name in SCHEDULES]]
-    return Comparison({way.name: way for way in ways}, tuple(_differences(ways)))
+    symbolic, largest = _symbolic(program)
+    ways = [symbolic, *[_scheduled(program, name) for name in SCHEDULES]]
+    return Comparison({way.name: way for way in ways}, tuple(_differences(ways, largest)))
 
 
 Program = Callable[[], tuple[Variable, Any]]
@@ -203,7 +207,8 @@ def _repeated(f: Callable[..., Variable], inputs: Sequence[Operand], gradient: A
     return run
 
 
-def _symbolic(program: Program) -> Way:
+def _symbolic(program: Program) -> tuple[Way, float]:
+    """The program as a net, and the largest element of the gradients on the way."""
     y, seed = program()
     forward = expression([y])
     root = forward.roots[0]
@@ -227,7 +232,8 @@ def _symbolic(program: Program) -> Way:
     parts = {name: [done.fetch(part, device=None) for part in parts_of(gradients.get(name))] for name in leaves}
     leaf_gradients = {name: _array(joined(parts[name]), forward.values[name]) for name in leaves}
     order = [forward.functions[event.index] for event in visited]
-    return Way("symbolic", _labels(order, forward), leaf_gradients, first, later, live.peak)
+    largest = max([_largest(done.fetch(name)) for op in operators for name in op.outputs], default=0.0)
+    return Way("symbolic", _labels(order, forward), leaf_gradients, first, later, live.peak), largest
 
 
 def _scheduled(program: Program, schedule: str) -> Way:
@@ -281,10 +287,18 @@ def _array(gradient: Any, like: Array) -> Array | None:
     return None if gradient is None else moved(dense(gradient, like.shape), CPU)
 
 
-def _differences(ways: Sequence[Way]) -> Iterator[Difference]:
+def _largest(array: Array) -> float:
+    """The largest finite element, without its sign; 0 of what holds no floating-point numbers."""
+    return float(np.max(np.abs(array), initial=0.0, where=np.isfinite(array))) if array.dtype.kind == "f" else 0.0
+
+
+def _differences(ways: Sequence[Way], largest: float) -> Iterator[Difference]:
     """Where a way gives another gradient than the first; None and zeros are the same.
 
     Code casts a gradient to the dtype of what it is of, and a net does not: of several dtypes the coarsest counts.
+
+    Args:
+        largest: element of the gradients from which they were computed.
     """
     first = ways[0]
     dtypes = {one.dtype for way in ways for one in way.gradients.values() if one is not None}
@@ -299,8 +313,8 @@ def _differences(ways: Sequence[Way]) -> Iterator[Difference]:
             if a.shape != b.shape:
                 yield Difference(name, first.name, way.name, float("inf"))
                 continue
-            scale = float(np.max(np.abs(a), initial=0.0, where=np.isfinite(a)))
-            tolerance = min(TOLERANCE * rounding, rounding**0.5) * max(scale, 1e-300)
+            tolerance = min(TOLERANCE * rounding, rounding**0.5) * max(_largest(a), 1e-300)
+            tolerance += min(CANCELLED * rounding, rounding**0.5) * largest
             if not np.allclose(a, b, rtol=0, atol=tolerance, equal_nan=True):
                 same = (a == b) | np.isnan(a) & np.isnan(b)  # infinities, too
                 with np.errstate(all="ignore"):

@@ -145,6 +145,13 @@ def test_what_differs_by_a_quarter_is_told_in_any_precision(dtype: Any) -> None:
     assert len(found.differences) == 2
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_what_rounding_leaves_of_gradients_that_cancel_is_no_difference(dtype: Any) -> None:
+    compared = compare(lambda x: functions.sum(x * -0.3 + x * 0.1 + x * 0.2), np.ones(3, dtype))
+    assert not np.array_equal(*[compared[way].gradients["x"] for way in ("symbolic", "rank")])
+    assert compared.agree, compared.verdict
+
+
 def test_text_and_html_say_the_same_side_by_side() -> None:
     strange = type("<b>", (Function,), {"forward": lambda _, xs: xs[0] * 2, "backward": lambda _, xs, gys: gys[0] * 2})
     found = compare(lambda x: strange()(x).sum(), Variable([1.0, 2.0], name="a.b"))

@@ -6,7 +6,7 @@ an order in which each follows all that it reads.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import Any, NamedTuple
@@ -156,7 +156,8 @@ class _Writer:
     """Writes an expression function by function.
 
     A blob is called as its Variable where that has a legal name of its own that is unused, else as the caller's
-    variable, or by what it is: x, c, mul, mul_1. A legal name of a Variable is given to nothing else.
+    variable, or by what it is: x, c, mul, mul_1. A legal name of a Variable is given to nothing else; where others that
+    get no gradient have it too, as what was detached from it has, it is that of the one that gets one.
     """
 
     def __init__(self, recalled: Recalled) -> None:
@@ -164,6 +165,8 @@ class _Writer:
         self._identity = recalled.identity
         self._own_names = {key: name for key, name in recalled.own_names.items() if is_legal(name)}
         self._reserved = set(self._own_names.values())
+        has_shared = len(self._reserved) < len(self._own_names)
+        self._names_of_wanted = set(self._wanted_names()) if has_shared else set()
         self._used: set[str] = set()
         self._numbers: defaultdict[str, int] = defaultdict(int)
         self._names: dict[Key, str] = {}
@@ -179,6 +182,13 @@ class _Writer:
             self._append(function, read, arrays)
         names = tuple([self._base(root, array) for root, array in roots])
         return self._expression._replace(roots=names, wanted=frozenset(self._wanted))
+
+    def _wanted_names(self) -> Iterator[str]:
+        """The names of the Variables to which functions send gradients."""
+        for function, read, _ in self._recalled.functions:
+            for at, x in enumerate(read):
+                if function.wanted >> at & 1 and (name := self._own_names.get(id(x))) is not None:
+                    yield name
 
     def _append(self, function: Function, read: Sequence[Variable], arrays: tuple[Array, ...]) -> None:
         inputs = [
@@ -225,7 +235,8 @@ class _Writer:
         """The name of an array that was read from x without sending it a gradient."""
         key = ("constant", id(x), id(array))
         if key not in self._names:
-            name = self._name(x, "c")
+            is_taken = self._own_names.get(id(x)) in self._names_of_wanted
+            name = self._name(None if is_taken else x, "c")
             self._hold(key, name, array, x)
             self._expression.leaves[name] = x
         return self._names[key]

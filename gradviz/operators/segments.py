@@ -221,6 +221,8 @@ def weights_gradient_spec(
     dx = weighted_gradient_spec(op, weights, dy, lengths)
     for numbers in indices:
         need_list(op, numbers, 4, weights.shape[0])
+    if not indices and x.shape[:1] != weights.shape:
+        raise misfit(f"x of shape {x.shape} needs a row for each weight of {weights.shape}.")
     if x.shape[1:] != dy.shape[1:]:
         raise misfit(f"rows of dy {dy.shape} and of x {x.shape} must have one shape.")
     return dx, ArraySpec(weights.shape, result_dtype(dy, x))
@@ -258,15 +260,16 @@ def weighted_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
 def weights_gradient_rule(op: Operator, g_output: Gradients) -> RuleAnswer:
     """The rule of the gradient of a weighted sum: ∂x and ∂w come from one of ∂dx and ∂dw in place of x and w."""
     do, (weights, dy, lengths, x, *indices) = Steps(op), op.inputs
+    args = {**op.args, "grad_on_weights": 1}
     rows = do("Gather", x, *indices) if indices else x
     g_rows, g_weights = do.or_zeros(g_output, [rows, weights])
     g_dy = do(
         "Sum",
-        do("LengthsWeightedSum", g_rows, weights, lengths, **op.args),
-        do("LengthsWeightedSum", rows, g_weights, lengths, **op.args),
+        do("LengthsWeightedSum", g_rows, weights, lengths, **args),
+        do("LengthsWeightedSum", rows, g_weights, lengths, **args),
     )
     of_rows, of_weights = do.several(
-        2, "LengthsWeightedSumWithMainInputGradient", g_weights, dy, lengths, g_rows, **op.args
+        2, "LengthsWeightedSumWithMainInputGradient", g_weights, dy, lengths, g_rows, **args
     )
     return do.answer(of_weights, g_dy, None, GradientSlice(indices[0], of_rows) if indices else of_rows)
 

@@ -170,6 +170,14 @@ def test_one_variable_that_is_wanted_by_one_function_alone_has_two_names() -> No
     assert_close(gradients(program, workspace_of(program))[str(program.name_of(x))], x.grad)
 
 
+def test_a_name_that_a_detached_variable_has_too_is_that_of_the_one_with_a_gradient() -> None:
+    x = Variable([1.0, 2.0], name="x")
+    program = expression([(x.detach() * x).sum()])
+    assert str(program.operators[0]) == "mul = Mul(c, x)"
+    assert program.wanted == {"x"}
+    assert program.leaves["x"] is x
+
+
 def test_a_cycle_is_refused() -> None:
     y = functions.tanh(Variable(2.0))
     z = functions.exp(y)

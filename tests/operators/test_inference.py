@@ -214,6 +214,14 @@ MISFITS: list[tuple[str, list[Array], dict[str, Any], Sequence[str], str, str]] 
     ("ConstantFill", [], {"shape": [-2]}, ["y"], "bad_value", "(-2,)"),
     ("ConstantFill", [], {"dtype": 4}, ["y"], "bad_argument", "10 int64"),
     ("ConstantFill", [np.zeros(3), np.zeros(2)], {}, ["y"], "shape_mismatch", "value must have one element"),
+    (
+        "LengthsWeightedSumWithMainInputGradient",
+        [np.ones(3), np.ones((2, 4)), np.array([1, 2]), np.ones((1, 4))],
+        {},
+        ["dx", "dw"],
+        "shape_mismatch",
+        "x of shape (1, 4) needs a row for each weight of (3,)",
+    ),
     # What only the values tell, kernels refuse.
     ("LabelCrossEntropy", [np.ones((2, 3)), np.array([0, 3])], {}, ["y"], "bad_value", "label 3 in row 1"),
     ("SoftmaxWithLoss", [np.ones((2, 3)), np.array([-1, 0])], {}, ["p", "l"], "bad_value", "label -1 in row 0"),

@@ -288,3 +288,14 @@ def test_third_derivatives_of_cross_entropies_count_what_their_second_ones_have_
         for _ in range(3):
             wanted = net.add_gradient_operators([str(wanted)])["x"]  # type: ignore[assignment]
         np.testing.assert_allclose(run(net, {"x": x, "labels": targets})[str(wanted)], third)
+
+
+@pytest.mark.parametrize("base", ["LengthsWeightedSum", "SparseLengthsIndicesInGradientWeightedSum"])
+def test_gradients_of_weights_are_differentiated_where_no_argument_says_that_weights_have_any(base: str) -> None:
+    net = Net("n")
+    rows = [] if base == "LengthsWeightedSum" else ["rows"]
+    net.add(f"{base}WithMainInputGradient", ["weights", "dy", "lengths", "x", *rows], ["dx", "dw"])
+    g = net.add_gradient_operators({"dx": "g_dx", "dw": "g_dw"})
+    values = {"weights": floats(3), "dy": floats(2, 4), "lengths": np.array([1, 2]), "x": floats(3, 4)}
+    given_values = {"rows": np.array([2, 0, 1]), "g_dx": floats(3, 4, seed=1), "g_dw": floats(3, seed=2)}
+    assert_matches_differences(net, values | given_values, [str(g["dy"])], ["g_dx"])

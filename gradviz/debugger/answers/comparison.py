@@ -392,7 +392,7 @@ class Comparison:
         measured, method = _more_exact(outcomes, scale)
         if method == "complex step" and gradient.dtype == np.float64:
             relative = EXACT
-        differing, is_hidden, worst, error = 0, scale > 0, -1, (False, -1.0)
+        differing, is_seen, is_apart, worst, error = 0, False, False, -1, (False, -1.0)
         for at, (place, derivative) in enumerate(zip(places, measured, strict=True)):
             if derivative.is_kink:
                 continue
@@ -401,14 +401,15 @@ class Comparison:
                 measured[at] = self.differences.closer(place, derivative.step) or derivative
                 gap = self._gap(ours[place], measured[at], relative, absolute * scale)
             differing += gap.is_differing
-            is_hidden = is_hidden and not gap.is_differing and gap.slack < gap.size and scale < gap.noise
+            is_seen = is_seen or gap.noise <= scale
+            is_apart = is_apart or gap.slack < gap.size
             off = float(gap.size / max(gap.largest, LEAST * scale)) if gap.largest else 0.0
             off = off if np.isfinite(off) else inf
             if (gap.is_differing, off) > error:
                 worst, error = at, (gap.is_differing, off)
         kinks = sum(derivative.is_kink for derivative in measured)
         is_any = worst >= 0
-        is_hidden = is_hidden and is_any and self._rounding < scale  # else it is zero but for its own roundings
+        is_hidden = is_apart and not is_seen and self._rounding < scale  # else it is zero but for its own roundings
         place = places[worst] if is_any else 0
         return Checked(
             blob=self.blob,

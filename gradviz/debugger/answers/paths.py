@@ -49,6 +49,9 @@ LEAST = 16
 SLACK = 1e-3
 """The part of the norm by which all paths together may differ from the recorded gradient and be the same."""
 
+ROUNDINGS = 10
+"""Roundings of what flows along the greatest path, by which they may differ, too, where paths cancel."""
+
 ROWS = 2_000
 """Runs that may be spent on proving that no path left aside is greater."""
 
@@ -153,7 +156,11 @@ class PathsView(Answer, frozen=True):
     def _is_changed(self) -> bool:
         """Whether something else than operators has changed the gradient."""
         norm, difference = self.norm, self.difference
-        return isinstance(norm, int | float) and isinstance(difference, int | float) and difference > SLACK * norm
+        if not isinstance(norm, int | float) or not isinstance(difference, int | float):
+            return False
+        parts = [part for part in self.parts if part is not None]
+        rounding = max((float(np.finfo(part.dtype).eps) * norm_of(part) for part in parts), default=0.0)
+        return difference > SLACK * norm + ROUNDINGS * rounding
 
     def _reach(self) -> str:
         if self.norm is None:

@@ -198,7 +198,7 @@ def _explained(
         first=first,
         chain=chain,
         born=chain[at],
-        cause="" if fault == "explosion" else _cause(producer.statement, inputs),
+        cause=_cause(producer.statement, inputs, "inf" if fault == "nan" and not chain[at].nan else fault),
         inputs=tuple(Producer(producer.view, one, one.statement).link(None) for one, _ in inputs),
         beside=tuple(dict.fromkeys(other for other in beside if other not in followed)),
     )
@@ -227,7 +227,7 @@ def _row(link: Link, growth: bool) -> Sequence[str]:
 
 def _back(view: NetView, blob: Writing, fault: What) -> tuple[list[Step], list[str]]:
     """The way back along inputs that have the fault, until there is none; and those that were not followed."""
-    bad_kinds: list[What] = [fault] if fault == "zero" else ["nan", "inf"]
+    bad_kinds: list[What] = ["nan", "inf"] if fault == "nan" else [fault]  # an infinity makes NaN, but not the reverse
     steps: dict[object, Step] = {}
     beside: list[str] = []
     while (place := (producer := producer_of(view, blob)).place) not in steps:
@@ -410,47 +410,75 @@ def growth_of(links: Sequence[Link]) -> float:
     return finite(links[0].norm) / start if start > 0 else 0.0
 
 
-def _cause(statement: Statement | None, inputs: Inputs) -> str:
+def _cause(statement: Statement | None, inputs: Inputs, fault: What) -> str:
     """What in the inputs of an operator made its output zero or not finite; empty where statistics do not tell."""
-    if statement is None:
+    if statement is None or fault == "explosion":
         return ""
     if statement.role == "handover" and statement.op.type == "ConstantFill":
         return "It stands for the gradient of what the branch that ran does not use."
-    tell = _CAUSES.get(statement.op.type)
-    return tell(inputs) if tell is not None and inputs else ""
+    tell = _CAUSES[fault].get(statement.op.type)
+    return tell(statement, inputs) if tell is not None and inputs else ""
 
 
-def _dead(inputs: Inputs) -> str:
+Tell = Callable[[Statement, Inputs], str]
+
+
+def _dead(statement: Statement, inputs: Inputs) -> str:
     blob, value = inputs[0]
     if not isinstance(value.max, int | float) or value.max > 0:
         return ""
     return f"All {value.size} elements of {blob} are 0 or less, the greatest {digits(value.max)}: a dead Relu."
 
 
-def _negative(inputs: Inputs) -> str:
+def _negative(statement: Statement, inputs: Inputs) -> str:
     blob, value = inputs[0]
     if isinstance(value.min, int | float) and value.min < 0:
         return f"{blob} has negative elements, down to {digits(value.min)}."
+    return ""
+
+
+def _has_zeros(statement: Statement, inputs: Inputs) -> str:
+    blob, value = inputs[0]
     return f"{blob} has {count_of(value.zero, 'zero')}." if value.zero else ""
 
 
-def _zeros(place: int) -> Callable[[Inputs], str]:
-    def tell(inputs: Inputs) -> str:
+def _negative_power(statement: Statement, inputs: Inputs) -> str:
+    exponent = statement.op.args["exponent"] if "exponent" in statement.op.args else inputs[-1][1].min
+    return _has_zeros(statement, inputs) if isinstance(exponent, int | float) and exponent < 0 else ""
+
+
+def _zeros(place: int) -> Tell:
+    def tell(statement: Statement, inputs: Inputs) -> str:
         blob, value = inputs[min(place, len(inputs) - 1)]
         return f"{blob}, which it divides by, has {count_of(value.zero, 'zero')}." if value.zero else ""
 
     return tell
 
 
-def _too_large(inputs: Inputs) -> str:
+def _too_large(statement: Statement, inputs: Inputs) -> str:
     blob, value = inputs[0]
     return f"{blob} reaches up to {digits(value.max)}, too large for the exponential of {value.dtype}."
 
 
-_CAUSES: dict[str, Callable[[Inputs], str]] = {
-    **dict.fromkeys(("Relu", "ReluN"), _dead),
-    **dict.fromkeys(("Log", "Sqrt", "Pow", "Logit", "LogGradient"), _negative),
-    **dict.fromkeys(("Div", "DivGradient"), _zeros(1)),
-    **dict.fromkeys(("Reciprocal", "Rsqrt", "SqrtGradient", "ReciprocalGradient", "RsqrtGradient"), _zeros(0)),
-    **dict.fromkeys(("Exp", "Expm1", "Sinh", "Cosh"), _too_large),
+def _too_far(statement: Statement, inputs: Inputs) -> str:
+    blob, value = inputs[0]
+    if isinstance(value.min, int | float) and -value.min > finite(value.max):
+        return f"{blob} reaches down to {digits(value.min)}, too far for the exponential of {value.dtype}."
+    return _too_large(statement, inputs)
+
+
+_CAUSES: dict[What, dict[str, Tell]] = {
+    "zero": dict.fromkeys(("Relu", "ReluN"), _dead),
+    "nan": {
+        **dict.fromkeys(("Log", "Sqrt", "Rsqrt", "Pow"), _negative),
+        **dict.fromkeys(("Div", "DivGradient"), _zeros(1)),
+    },
+    "inf": {
+        "Log": _has_zeros,
+        "Pow": _negative_power,
+        **dict.fromkeys(("Div", "DivGradient"), _zeros(1)),
+        **dict.fromkeys(("Reciprocal", "Rsqrt"), _zeros(0)),
+        **dict.fromkeys(("Exp", "Expm1"), _too_large),
+        **dict.fromkeys(("Sinh", "Cosh"), _too_far),
+    },
 }

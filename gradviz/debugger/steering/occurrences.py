@@ -15,7 +15,20 @@ import numpy as np
 
 from ...program.errors import meant
 from ..document import Kind
-from .conditions import NAMES, PHRASES, WORDS, ConditionError, Field, Node, evaluate, mentioned, parse, shown, truth
+from .conditions import (
+    NAMES,
+    PHRASES,
+    WORDS,
+    ConditionError,
+    Field,
+    Node,
+    Result,
+    evaluate,
+    mentioned,
+    parse,
+    shown,
+    truth,
+)
 from .rows import Rows
 from .targets import Targets
 
@@ -113,13 +126,14 @@ class Occurrences:
         """What the condition asks about, as it is at a position: ``norm of h_grad@0 = 12.5``."""
         rows = np.array([self.row_at(position)])
 
-        def field(thing: str, attribute: str) -> str:
-            return shown(self._rows.column(thing, attribute, rows).at(0))
+        def field(thing: str, attribute: str) -> Result:
+            return self._rows.column(thing, attribute, rows).at(0)
 
         texts = []
         for thing, attribute in dict.fromkeys((one.thing, one.attribute) for one in self._asked):
-            name = "inputs" if thing == "inputs" else field(thing, "")
-            texts.append(f"{attribute} of {name} = {field(thing, attribute)}" if attribute else name)
+            named = None if thing == "inputs" else field(thing, "")
+            name = thing.removeprefix(":") if named is None else shown(named)
+            texts.append(f"{attribute} of {name} = {shown(field(thing, attribute))}" if attribute else name)
         return ", ".join(texts)
 
 

@@ -230,6 +230,21 @@ def test_where_all_cancels_further_down_what_rounding_leaves_is_no_fault(seed, o
     assert cancelled(seed, "OwnFactor").check("x").verdict == "differs"
 
 
+def test_of_a_gradient_that_rounding_hides_elements_that_happen_to_be_near_prove_nothing(own_types):
+    register_kernel("OwnSquare")(lambda op, x: x * x)
+    register_kernel("OwnSquareGradient")(lambda op, x, dy: 2 * dy * (x.T if op.args["turned"] else x))
+
+    @register_gradient("OwnSquare")
+    def rule(op, g_output):
+        return Operator("OwnSquareGradient", [op.inputs[0], g_output[0]], ["x_grad"], op.args), ["x_grad"]
+
+    for turned, verdict in ((False, "agrees"), (True, "not checkable")):
+        net = Net("all but the diagonal of the gradient is wrong")
+        net.add("OwnSquare", "x", "y", turned=turned)
+        view = recorded(net, ["y"], x=1e-30 * np.arange(1.0, 10).reshape(3, 3)).check("#0")
+        assert view.verdict == verdict, view
+
+
 def test_single_precision_is_held_to_single_precision():
     net = Net()
     net.Tanh("x", "y")

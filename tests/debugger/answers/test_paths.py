@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from gradviz import Net, Workspace, debug, load
+from gradviz import Net, Variable, Workspace, debug, functions, load
 from gradviz.debugger import CursorError
 from gradviz.debugger.answers.paths import answer
 from gradviz.debugger.journal import Pace
@@ -286,3 +286,12 @@ def test_a_gradient_that_passes_through_a_loop_as_rows_made_dense_is_a_path():
     view = debug(net, ["y"], workspace=ws).paths("table@0")
     np.testing.assert_array_equal(sum(view.parts), [[1.0, 1.0], [0.0, 0.0], [1.0, 1.0]])
     assert view.difference == 0
+
+
+def test_what_rounding_leaves_where_paths_cancel_is_no_hook():
+    x = Variable(np.ones(2), name="x")
+    view = debug(functions.sum(x * -0.3 + x * 0.1 + x * 0.2)).paths("x")
+    assert 0 < view.difference < 1e-16
+    assert view.norm < 1e-16
+    assert "that is the recorded gradient" in str(view)
+    assert "add up to the gradient" in str(view)

@@ -190,6 +190,39 @@ def test_a_branch_not_taken_leaves_zeros_and_it_says_so():
     assert "branch that ran does not use" in view.cause
 
 
+@pytest.mark.parametrize(
+    ("type", "args", "x", "what", "cause"),
+    [
+        ("Exp", {}, [-1000.0, -2000.0], "zero", ""),
+        ("Exp", {}, [-1000.0, 1000.0], "inf", "x@0 reaches up to 1000, too large for the exponential of float64."),
+        ("Cosh", {}, [-1000.0, 1.0], "inf", "x@0 reaches down to -1000, too far for the exponential of float64."),
+        ("Sinh", {}, [-1.0, 1000.0], "inf", "x@0 reaches up to 1000, too large for the exponential of float64."),
+        ("Log", {}, [0.0, -1.0], "inf", "x@0 has 1 zero."),
+        ("Log", {}, [0.0, -1.0], "nan", "x@0 has negative elements, down to -1."),
+        ("Rsqrt", {}, [0.0, -1.0], "inf", "x@0, which it divides by, has 1 zero."),
+        ("Rsqrt", {}, [0.0, -1.0], "nan", "x@0 has negative elements, down to -1."),
+        ("Pow", {"exponent": -0.5}, [0.0, -4.0], "inf", "x@0 has 1 zero."),
+        ("Pow", {"exponent": -0.5}, [0.0, -4.0], "nan", "x@0 has negative elements, down to -4."),
+        ("Pow", {"exponent": 2.0}, [-1e200, 0.0], "inf", ""),
+        ("Pow", {"exponent": 2.0}, [-1e-200, 1e-200], "zero", ""),
+    ],
+)
+def test_the_cause_is_that_of_the_fault_that_was_asked_for(type, args, x, what, cause):
+    net = Net()
+    net.add(type, "x", "y", **args)
+    view = recorded(net, ["y"], x=x).provenance("y", what)
+    assert (view.what, view.born.blob) == (what, "y@0")
+    assert view.cause == cause
+
+
+def test_an_infinity_does_not_come_from_a_nan_beside_it():
+    net = Net()
+    net.Log("x", "y")
+    view = recorded(net, ["y"], x=[0.0, np.nan]).provenance("y", "inf")
+    assert ([link.blob for link in view.chain], view.born.side) == (["y@0"], "forward")
+    assert "has 1 zero" in view.cause
+
+
 def test_a_saved_recording_knows_all_but_the_places(tmp_path):
     logs().save(tmp_path / "s.gradviz.json")
     live, read = logs().provenance("w_grad"), load(tmp_path / "s.gradviz.json").provenance("w_grad")

@@ -157,6 +157,13 @@ def test_nan_is_found_where_it_appears():
     assert "nan of l@0 = 1" in session.stopped.value
 
 
+def test_what_a_stop_has_nothing_of_is_called_as_it_was_asked_for():
+    session = poisoned()
+    session.break_on("g.norm > 0 or norm(x) > 1 or isnan(e)")
+    session.continue_()
+    assert session.stopped.value == "norm of g = not computed, norm of e@0 = NaN, e@0"
+
+
 def test_infinities_and_subnormal_numbers():
     net = Net("extremes")
     net.Exp("x", "e")
