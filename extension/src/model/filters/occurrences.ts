@@ -284,7 +284,8 @@ export function askedAt(trace: Trace, { condition, rows }: Occurrences, position
   const find = findIn(all, row);
   const tell = (field: Field): string => {
     const { thing, attribute } = field;
-    const name = thing === "inputs" ? thing : shown(find(thing, ""));
+    const named = thing === "inputs" ? null : find(thing, "");
+    const name = named === null ? thing.replace(/^:/, "") : shown(named);
     return attribute === "" ? name : `${attribute} of ${name} = ${asText(all, field, row, find(thing, attribute))}`;
   };
   return [...new Map(mentioned(condition).map((one) => [nameOf(one) + one.thing, one])).values()].map(tell).join(", ");

@@ -58,6 +58,11 @@ test("what a condition asked about is told where it stops", () => {
   assert.equal(stopAt(trace, all, continueFrom(trace, all, 0))?.value, "norm of h_grad@0 = 2.275");
 });
 
+test("what a stop has nothing of is called as it was asked for", () => {
+  const all = [entry("norm > 0 or norm(g) > 0")];
+  assert.match(stopAt(trace, all, continueFrom(trace, all, 0))?.value ?? "", /^norm of .*@0 = .*, norm of g = not computed$/);
+});
+
 test("hits are ignored and counted from the start", () => {
   const ran = hits("Ran");
   assert.deepEqual(hits("Ran", { ignore: 2 }), ran.slice(2));
