@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...operators.scopes import ScopeStack
+from ...program.errors import count_of
 from ...runtime.devices import CPU, current, device_of, moved
 from ..document import Number, rows_and_columns
 from ..statistics import previews
@@ -39,7 +40,7 @@ class NumbersView(Answer, frozen=True):
         width = len(self.numbers[0]) if self.numbers else 0
         head = ("", *(str(self.column + place) for place in range(width)))
         rows = [(str(self.row + place), *map(digits, row)) for place, row in enumerate(self.numbers)]
-        yield Grid(f"{self.blob}, {self.rows} rows of {self.columns}", head, rows)
+        yield Grid(f"{self.blob}, {count_of(self.rows, 'row')} of {self.columns}", head, rows)
 
 
 def answer(here: NetView, word: str, row: int, column: int) -> NumbersView:

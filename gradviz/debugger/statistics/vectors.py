@@ -49,7 +49,7 @@ class Compared(NamedTuple):
         norms: |c| of each. One beyond the greatest float64 is infinite.
         shares: <c, t> / <t, t>; None where t is zero.
         cosines: of the angles to t; None where there is none, as of zeros.
-        cancellation: 1 - |t| / sum of |c|; None where all are zero.
+        cancellation: 1 - |t| / sum of |c|; None where all are zero, NaN where t is not finite.
     """
 
     norms: list[float]
@@ -126,8 +126,15 @@ def compare(parts: Sequence[Array], total: Vector) -> Compared:
         norms.tolist(),
         _where(total.square != 0, shares),
         _where((lengths != 0) & (total.square != 0), cosines),
-        1 - _times_power(root, total.exponent - most) / summed if summed else None,
+        _cancelled(_times_power(root, total.exponent - most), summed),
     )
+
+
+def _cancelled(length: float, summed: float) -> float | None:
+    """What part of the lengths that were added up is not in that of the total."""
+    if not summed:
+        return None
+    return 1 - length / summed if math.isfinite(length) else math.nan
 
 
 def _where(is_there: Array | bool, numbers: Array) -> list[float | None]:

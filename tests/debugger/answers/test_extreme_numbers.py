@@ -160,6 +160,12 @@ def test_a_cancellation_is_known_where_the_norms_are_beyond_float64() -> None:
     assert compare(parts, vector(np.full(9, GREATEST / 2))).cancellation == pytest.approx(2 / 3)
 
 
+def test_of_a_sum_that_is_beyond_its_dtype_there_is_no_cancellation() -> None:
+    parts = [np.full(2, 6e4, np.float16), np.full(2, 3e4, np.float16)]
+    with np.errstate(over="ignore"):
+        assert math.isnan(compare(parts, vector(parts[0] + parts[1])).cancellation)
+
+
 @pytest.mark.parametrize("array", [np.array([np.nan, 1.0]), np.array([np.inf, np.nan])], ids=["NaN", "with infinity"])
 def test_a_NaN_stays_one(array: np.ndarray) -> None:
     assert math.isnan(norm(vector(array)))

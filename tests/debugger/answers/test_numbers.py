@@ -29,6 +29,7 @@ def test_more_axes_are_rows_of_the_last_one_and_a_scalar_is_one_number() -> None
     array = np.arange(24.0).reshape(2, 3, 4)
     assert np.array_equal(asked(array).numbers, array.reshape(6, 4))
     assert asked(np.array(2.5)).numbers == [[2.5]]
+    assert "x@0, 1 row of 1" in str(asked(np.array(2.5)))
     assert asked(np.zeros((0, 3))).numbers == []
 
 
