@@ -37,6 +37,13 @@ def test_a_later_feed_counts(net: Path, command: Command) -> None:
     assert blobs(done.out) == {"a": 0.0}
 
 
+def test_a_list_may_be_longer_than_the_name_of_a_file(net: Path, command: Command) -> None:
+    numbers = np.linspace(0, 1, 500).tolist()
+    done = command("run", "net.json", "--feed", f"x={numbers}", "--json")
+    assert blobs(done.out) == {"y": (2 * np.tanh(numbers)).tolist()}
+    assert "behind the name stands no number" in command("run", "net.json", "--feed", f"x={numbers}]").err
+
+
 def test_run_writes_all_blobs_as_numpy_reads_them(tmp_path: Path, command: Command) -> None:
     odd = gradviz.Net("odd")
     odd.Tanh("file", "../a.npy")
