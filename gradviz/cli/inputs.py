@@ -160,7 +160,10 @@ def _loaded(data: bytes) -> Any:
         raise _no_arrays("This is no file of numpy.save or numpy.savez.")
     try:
         loaded = np.load(io.BytesIO(data), allow_pickle=False)
-        return loaded if isinstance(loaded, np.ndarray) else dict(loaded)
+        if isinstance(loaded, np.ndarray):
+            return loaded
+        # By the names of its entries: those of the arrays "x.npy" and "x" can be mistaken for each other.
+        return {entry.removesuffix(".npy"): loaded[entry] for entry in loaded.zip.namelist()}
     except Exception as error:
         raise _no_arrays(f"numpy cannot read its arrays: {type(error).__name__}: {error}.") from error
 

@@ -56,6 +56,14 @@ def test_run_writes_all_blobs_as_numpy_reads_them(tmp_path: Path, command: Comma
     assert command("run", "odd.json", "--feed", "out.npz").status == 0
 
 
+def test_blobs_that_are_called_as_entries_of_a_file_are_told_apart(command: Command) -> None:
+    alike = gradviz.Net("alike")
+    alike.Sub(["x", "x.npy"], "y")
+    alike.save("alike.json")
+    assert command("run", "alike.json", "--feed", "x=3.0", "--feed", "x.npy=1.0", "-o", "out.npz").status == 0
+    assert blobs(command("run", "alike.json", "--feed", "out.npz", "--json").out) == {"y": 2.0}
+
+
 def test_an_output_of_a_branch_that_was_not_taken_is_not_computed(command: Command) -> None:
     net = gradviz.Net()
     with net.If("go"):

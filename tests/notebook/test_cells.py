@@ -179,6 +179,19 @@ def test_small_arrays_stand_in_the_cells_and_large_ones_beside(tmp_path: Path, m
     assert {path.name for path in tmp_path.iterdir()} == {"sizes.ipynb", "sizes.npz"}
 
 
+def test_large_arrays_that_are_called_as_entries_of_a_file_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = gradviz.Net("alike")
+    net.Mul(["x", "x.npy"], "y")
+    ws = gradviz.Workspace()
+    for number, name in enumerate(["x", "x.npy"]):
+        ws.feed(name, np.full(INLINE + 1, 2.0 + number))
+    gradviz.debug(net, ["y"], workspace=ws).to_notebook(tmp_path / "alike.ipynb")
+    variables = run(tmp_path / "alike.ipynb", monkeypatch)
+    assert [variables["ws"][name][0] for name in ("x", "x.npy", "y")] == [2, 3, 6]
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "int64", "bool"])
 def test_an_array_in_a_cell_is_the_same_to_the_last_bit(
     dtype: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
