@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import reduce
@@ -147,12 +148,11 @@ def ranks(folder: str | PathLike[str]) -> Ranks:
 
 def _files(folder: Path) -> list[Path]:
     """The recording of each rank, from 0."""
-    named = [
-        (match, path) for path in (folder.iterdir() if folder.is_dir() else ()) if (match := NAME.fullmatch(path.name))
-    ]
+    is_there = os.path.isdir(folder)
+    named = [(match, path) for path in (folder.iterdir() if is_there else ()) if (match := NAME.fullmatch(path.name))]
     if not named:
         raise GradvizError(
-            f"{folder} holds no recordings of ranks." if folder.is_dir() else f"There is no folder {folder}.",
+            f"{folder} holds no recordings of ranks." if is_there else f"There is no folder {folder}.",
             kind="no_recordings",
             ways_out=[f'On each rank of the job: gradviz.debug(loss).save("{folder}/").'],
         )

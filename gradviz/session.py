@@ -103,7 +103,7 @@ class Session(Shown):
             CursorError: ``not_computed``: it is a folder, and the session was read from a file, without gradients.
         """
         file = path_of(path)
-        is_of_rank = str(path).endswith(("/", os.sep)) or file.is_dir()
+        is_of_rank = str(path).endswith(("/", os.sep)) or os.path.isdir(file)
         if is_of_rank:
             file = self._file_of_rank(file)
         content = self._encoded()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ class _Head(msgspec.Struct):
 
 def check(path: Path) -> None:
     """Look at a file before it is read; raises FileError ``too_large``."""
-    if path.is_file() and (size := path.stat().st_size) > MOST_BYTES:
+    if os.path.isfile(path) and (size := path.stat().st_size) > MOST_BYTES:
         raise FileError(
             f"{path} has {size / 1e6:,.0f} MB; a command reads at most {MOST_BYTES / 1e6:,.0f} MB at once.",
             kind="too_large",
@@ -96,7 +97,7 @@ def fed(args: Namespace, net: Net) -> Workspace:
     inputs = {name for op in net.ops for one in (op, *operators_in(op)) for name in one.inputs}
     for text in args.feed:
         name, is_one, value = text.partition("=")
-        if not is_one or Path(text).is_file():
+        if not is_one or os.path.isfile(text):
             path, data = Path(text), read(Path(text))
             with about(path):
                 for blob, array in _blobs(data, is_json=path.suffix == ".json").items():
@@ -121,7 +122,7 @@ def _one(text: str, value: str) -> Any:
         return _numbers(value if value in WORDS else json.loads(value))
     except (ValueError, RecursionError):
         path = Path(value)
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise _no_arrays(f"--feed {text}: behind the name stands no number, no list of numbers and no file.")
     data = read(path)
     with about(path):
@@ -159,7 +160,10 @@ def _loaded(data: bytes) -> Any:
         raise _no_arrays("This is no file of numpy.save or numpy.savez.")
     try:
         loaded = np.load(io.BytesIO(data), allow_pickle=False)
-        return loaded if isinstance(loaded, np.ndarray) else dict(loaded)
+        if isinstance(loaded, np.ndarray):
+            return loaded
+        # By the names of its entries: those of the arrays "x.npy" and "x" can be mistaken for each other.
+        return {entry.removesuffix(".npy"): loaded[entry] for entry in loaded.zip.namelist()}
     except Exception as error:
         raise _no_arrays(f"numpy cannot read its arrays: {type(error).__name__}: {error}.") from error
 

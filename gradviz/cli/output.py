@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from argparse import Namespace
 from collections.abc import Mapping
@@ -39,7 +40,7 @@ def target(args: Namespace) -> Path | None:
     path: Path | None = args.output
     fed = [Path(part) for text in vars(args).get("feed", ()) for part in (text, text.partition("=")[2]) if part]
     for one in (args.file, *fed):
-        if path is not None and path.exists() and one.exists() and path.samefile(one):
+        if path is not None and os.path.exists(path) and os.path.exists(one) and path.samefile(one):
             raise FileError(f"{path} is {one} itself.", kind="not_a_file", ways_out=["Name another file: -o."])
     return path
 

@@ -24,7 +24,7 @@ def array_code(array: np.ndarray[Any, Any]) -> str:
     """``np.array([[1.5, nan]], dtype="float32")``: every element to the last bit; `nan` and `inf` are names."""
     if array.size == 0:
         return f'np.zeros({array.shape}, dtype="{array.dtype}")'
-    if array.dtype.kind == "c" and not np.isfinite(array).all():  # numpy writes nanj, which is no name
+    if array.dtype.kind == "c":  # numpy writes nanj, which is no name, and a sum, which has no zero below zero
         return f'{array_code(np.stack([array.real, array.imag], -1))}.view("{array.dtype}")[..., 0]'
     with np.printoptions(threshold=sys.maxsize, floatmode="unique", linewidth=WIDTH, legacy=False):
         elements = np.array2string(array, separator=", ", prefix="np.array(")

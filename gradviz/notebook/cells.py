@@ -187,8 +187,8 @@ class Cells(ABC):
         self.is_live = self._is_live()
 
     @abstractmethod
-    def _code_of(self, name: str, version: str) -> str:
-        """Code that has the array of a version; `name` tells it from others."""
+    def _code_of(self, version: str) -> str:
+        """Code that has the array of a version."""
 
     def _is_live(self) -> bool:
         has_run = {line.ran is not None for line in operators_of(self._backward)}
@@ -219,7 +219,7 @@ class Cells(ABC):
         value = self._recording.values[key_of(version)]
         if isinstance(value, ScopeStack) and value.top is None and value.below is None:
             return f"{self.ws}.run_operator({operator_code(Operator('CreateScope', [], [name]))})"
-        return f"{self.ws}.feed({quoted(name)}, {self._code_of(f'fed/{name}', version)})"
+        return f"{self.ws}.feed({quoted(name)}, {self._code_of(version)})"
 
     def steps(self) -> Iterator[Cell]:
         """The cells of the operators."""
@@ -314,7 +314,7 @@ class Cells(ABC):
                     f"gradviz has no kernel of {op.type}, and what it gave, {version}, was not recorded.",
                     [KEEP_ALL, "gradviz.live(...) goes backward one operator a cell: live.step(), or %step."],
                 )
-            yield f"{self.ws}.feed({quoted(name)}, {self._code_of(f'given/{version}', version)})"
+            yield f"{self.ws}.feed({quoted(name)}, {self._code_of(version)})"
 
     def _look(self, op: Operator, line: Line) -> Iterator[str]:
         """Show what was written; a stack of workspaces is nothing to look at."""
@@ -389,7 +389,7 @@ class _Notebook(Cells):
             return
         yield text_cell("## The gradients", "They are those of the recording, up to the rounding of another machine.")
         gradients = self._gradients().items()
-        listed = [f"    {quoted(name)}: {self._code_of(f'gradient/{name}', version)}," for name, version in gradients]
+        listed = [f"    {quoted(name)}: {self._code_of(version)}," for name, version in gradients]
         yield code_cell("gradients = {", *listed, "}", *["ws = live.workspace"] * self.is_live, CHECK)
 
     def _ends_in_gradients(self) -> bool:
@@ -410,13 +410,13 @@ class _Notebook(Cells):
     def _gradient_versions(self) -> list[str]:
         return [version for gradient in self._trace.gradients.values() for version in parts_of(gradient)]
 
-    def _code_of(self, name: str, version: str) -> str:
-        """The array itself, or where the file keeps it under `name`."""
+    def _code_of(self, version: str) -> str:
+        """The array itself, or where the file keeps it."""
         array = moved(array_of(self._recording.values[key_of(version)], self.what), CPU)
         if array.size <= INLINE:
             return array_code(array)
-        self.large_arrays[name] = array
-        return f"kept[{quoted(name)}]"
+        self.large_arrays[version] = array
+        return f"kept[{quoted(version)}]"
 
 
 def title_of(line: Line) -> str:

@@ -111,7 +111,7 @@ class _Inserted(Cells):
             return super()._operator_code(op, line)
         return f"{self._session}.net.ops[{list(self._operators).index(line.id)}]"
 
-    def _code_of(self, name: str, version: str) -> str:
+    def _code_of(self, version: str) -> str:
         array = array_of(self._recording.values[key_of(version)], self.what)
         to_host = ".get()" * is_on_gpu(array)
         named = quoted(self._around + version)

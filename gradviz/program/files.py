@@ -34,8 +34,8 @@ def read_whole(path: str | PathLike[str]) -> bytes:
         FileError: ``no_file``: there is none of this name. ``cannot_read``: the system refuses. ``bad_path``.
     """
     source = path_of(path)
-    if not source.is_file():
-        problem = "is no file" if source.exists() else "does not exist"
+    if not os.path.isfile(source):  # of a path that no system takes a method of Path raises
+        problem = "is no file" if os.path.exists(source) else "does not exist"
         raise FileError(f"{source} {problem}.", kind="no_file", ways_out=["Name a file that is there."])
     try:
         return source.read_bytes()
@@ -65,13 +65,14 @@ def write_whole(path: str | PathLike[str], content: bytes) -> None:
     Raises:
         FileError: there is no such folder, something that is no file has the name, or the system refuses; ``bad_path``.
     """
-    target = Path(os.path.realpath(path_of(path)))
+    named = path_of(path)
     try:
+        target = Path(os.path.realpath(named))
         _check(target)
         _replace(target, content)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise FileError(
-            f"{path} cannot be written: {error.strerror or error}.",
+            f"{path} cannot be written: {getattr(error, 'strerror', None) or error}.",
             kind="cannot_write",
             ways_out=["Name a file in a folder that you may write to."],
         ) from error

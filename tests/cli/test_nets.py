@@ -37,6 +37,13 @@ def test_a_later_feed_counts(net: Path, command: Command) -> None:
     assert blobs(done.out) == {"a": 0.0}
 
 
+def test_a_list_may_be_longer_than_the_name_of_a_file(net: Path, command: Command) -> None:
+    numbers = np.linspace(0, 1, 500).tolist()
+    done = command("run", "net.json", "--feed", f"x={numbers}", "--json")
+    assert blobs(done.out) == {"y": (2 * np.tanh(numbers)).tolist()}
+    assert "behind the name stands no number" in command("run", "net.json", "--feed", f"x={numbers}]").err
+
+
 def test_run_writes_all_blobs_as_numpy_reads_them(tmp_path: Path, command: Command) -> None:
     odd = gradviz.Net("odd")
     odd.Tanh("file", "../a.npy")
@@ -47,6 +54,14 @@ def test_run_writes_all_blobs_as_numpy_reads_them(tmp_path: Path, command: Comma
         assert {name: float(written[name]) for name in written} == {"file": 1.5, "../a.npy": np.tanh(1.5)}
     assert [path.name for path in tmp_path.parent.glob("*.npy")] == []
     assert command("run", "odd.json", "--feed", "out.npz").status == 0
+
+
+def test_blobs_that_are_called_as_entries_of_a_file_are_told_apart(command: Command) -> None:
+    alike = gradviz.Net("alike")
+    alike.Sub(["x", "x.npy"], "y")
+    alike.save("alike.json")
+    assert command("run", "alike.json", "--feed", "x=3.0", "--feed", "x.npy=1.0", "-o", "out.npz").status == 0
+    assert blobs(command("run", "alike.json", "--feed", "out.npz", "--json").out) == {"y": 2.0}
 
 
 def test_an_output_of_a_branch_that_was_not_taken_is_not_computed(command: Command) -> None:

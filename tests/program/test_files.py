@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import gradviz
 from gradviz import GradvizError, Session
 from gradviz.program import files
 from gradviz.program.files import FileError, write_whole
@@ -82,6 +83,23 @@ def test_what_is_read_is_named_where_something_is_wrong_in_it(tmp_path: Path) ->
         with pytest.raises(FileError, match="nowhere does not exist") as raised:
             read(tmp_path / "nowhere")
         assert str(raised.value).count("nowhere") == 1
+
+
+@pytest.mark.parametrize("name", ["long" * 100, "nothing\0", "half a character \ud800"])
+def test_what_can_be_the_name_of_no_file_is_refused(name: str, tmp_path: Path) -> None:
+    net = gradviz.Net("first")
+    net.Tanh("x", "y")
+    session = gradviz.debug(net, ["y"])
+    for write in (session.save, session.to_html, net.save):
+        with pytest.raises(FileError, match="cannot be written") as raised:
+            write(tmp_path / name)
+        assert raised.value.kind == "cannot_write"
+    for read in (NetDef.load, Session.load):
+        with pytest.raises(FileError, match="does not exist"):
+            read(tmp_path / name)
+    with pytest.raises(GradvizError, match="There is no folder"):
+        gradviz.ranks(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_net_that_cannot_be_written_leaves_the_file_that_was_there(tmp_path: Path) -> None:
