@@ -179,6 +179,18 @@ def test_small_arrays_stand_in_the_cells_and_large_ones_beside(tmp_path: Path, m
     assert {path.name for path in tmp_path.iterdir()} == {"sizes.ipynb", "sizes.npz"}
 
 
+def test_a_notebook_that_cannot_be_written_leaves_its_arrays_as_they_were(tmp_path: Path) -> None:
+    net = gradviz.Net("large")
+    net.Tanh("x", "y")
+    ws = gradviz.Workspace()
+    ws.feed("x", np.ones(INLINE + 1))
+    (tmp_path / "large.ipynb").mkdir()
+    (tmp_path / "large.npz").write_bytes(b"old")
+    with pytest.raises(gradviz.GradvizError, match="is a folder"):
+        gradviz.debug(net, ["y"], workspace=ws).to_notebook(tmp_path / "large.ipynb")
+    assert (tmp_path / "large.npz").read_bytes() == b"old"
+
+
 def test_large_arrays_that_are_called_as_entries_of_a_file_are_told_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
