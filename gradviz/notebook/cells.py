@@ -224,7 +224,8 @@ class Cells(ABC):
         return f"{self.ws}.feed({quoted(name)}, {self._code_of(version)})"
 
     def steps(self) -> Iterator[Cell]:
-        """The cells of the operators."""
+        """The cells of the operators, up to the last that has run."""
+        left = sum(line.ran is not None for half in self._halves for line in half)
         for title, lines in zip(("The net", "Its backward pass"), self._halves, strict=True):
             if lines:
                 yield text_cell(f"## {title}")
@@ -234,9 +235,11 @@ class Cells(ABC):
                 if line.kind == "passed":
                     yield text_cell(*self._story(line))
                     continue
-                if line.ran is None:
+                if not left:
                     return
-                yield from self._step(self._operators[line.id], line)
+                if line.ran is not None:  # a tape runs nothing whose gradients nobody wants
+                    left -= 1
+                    yield from self._step(self._operators[line.id], line)
 
     def _step(self, op: Operator, line: Line) -> Iterator[Cell]:
         title = title_of(line)

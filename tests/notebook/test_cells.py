@@ -258,6 +258,16 @@ def test_a_pass_of_code_as_it_ran_becomes_a_program(
     assert not [name for name in found["ws"] if ".grad" in name]
 
 
+def test_behind_what_a_tape_left_out_the_pass_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = gradviz.Variable(np.array([1.0, 2.0]), name="x")
+    gradviz.functions.sum(x * x * x).backward(create_graph=True)
+    assert isinstance(x.grad, gradviz.Variable)
+    session = gradviz.debug(gradviz.functions.sum(x.grad * x), schedule="tape")
+    assert any(line.ran is None for line in session.trace().backward[:-1])
+    session.to_notebook(tmp_path / "second.ipynb")
+    assert run(tmp_path / "second.ipynb", monkeypatch)["ws"]["x_grad"].tolist() == [9.0, 36.0]
+
+
 @pytest.mark.parametrize("schedule", ["rank", "tape"])
 def test_what_a_pass_of_several_dtypes_has_cast_is_cast_again(
     schedule: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
