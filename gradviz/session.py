@@ -29,7 +29,7 @@ from .notebook.progress import shown_progress
 from .notebook.session_protocol import Advancing, Shown, Wait
 from .program import NetDef, NetError, Operator
 from .program.events import Aggregator, Event
-from .program.files import about, path_of, read_whole, write_whole
+from .program.files import about, path_of, read_whole, write_together, write_whole
 from .program.operator import parts_of
 from .runtime import Workspace
 from .runtime.watched import uncollected
@@ -107,9 +107,10 @@ class Session(Shown):
         if is_of_rank:
             file = self._file_of_rank(file)
         content = self._encoded()
-        write_whole(file, content)
+        files: dict[str | os.PathLike[str], bytes] = {file: content}
         if is_of_rank and self._live is not None:
-            write_whole(gradients_beside(file), packed(self._live, content))
+            files[gradients_beside(file)] = packed(self._live, content)
+        write_together(files)
 
     def _encoded(self) -> bytes:
         if self._recording is None or len(self) <= MOST_EVENTS:

@@ -11,6 +11,7 @@ import io
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Container, Iterator, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from ..operators.scopes import ScopeStack
 from ..program import GradvizError, NetDef, Operator
 from ..program.control_flow import NETS, implicit_inputs, nested_nets, reads_from_outside
 from ..program.errors import count_of
-from ..program.files import path_of, write_whole
+from ..program.files import path_of, write_together
 from ..program.operator import free_name, key_of, parts_of
 from ..runtime.devices import CPU, moved
 from ..version import __version__
@@ -115,11 +116,12 @@ def write_notebook(path: str | Path, trace: Trace, recording: Recording | None) 
         "nbformat": 4,
         "nbformat_minor": 5,
     }
+    files: dict[str | PathLike[str], bytes] = {target: msgspec.json.format(msgspec.json.encode(notebook), indent=1)}
     if writer.large_arrays:
         packed = io.BytesIO()
         np.savez_compressed(packed, **writer.large_arrays)
-        write_whole(beside, packed.getvalue())
-    write_whole(target, msgspec.json.format(msgspec.json.encode(notebook), indent=1))
+        files[beside] = packed.getvalue()
+    write_together(files)
     forward, backward = map(len, map(operators_of, (trace.forward, trace.backward)))
     file = beside.name if writer.large_arrays else None
     return Written(target.name, len(cells), forward, backward, len(writer.large_arrays), file)
@@ -222,7 +224,8 @@ class Cells(ABC):
         return f"{self.ws}.feed({quoted(name)}, {self._code_of(version)})"
 
     def steps(self) -> Iterator[Cell]:
-        """The cells of the operators."""
+        """The cells of the operators, up to the last that has run."""
+        left = sum(line.ran is not None for half in self._halves for line in half)
         for title, lines in zip(("The net", "Its backward pass"), self._halves, strict=True):
             if lines:
                 yield text_cell(f"## {title}")
@@ -232,9 +235,11 @@ class Cells(ABC):
                 if line.kind == "passed":
                     yield text_cell(*self._story(line))
                     continue
-                if line.ran is None:
+                if not left:
                     return
-                yield from self._step(self._operators[line.id], line)
+                if line.ran is not None:  # a tape runs nothing whose gradients nobody wants
+                    left -= 1
+                    yield from self._step(self._operators[line.id], line)
 
     def _step(self, op: Operator, line: Line) -> Iterator[Cell]:
         title = title_of(line)

@@ -32,7 +32,7 @@ def save(session: Shown, form: str, name: str, replace: int) -> Saved:
     Args:
         name: a path, from the folder of the kernel, which is that of its notebook; empty, for a page: one like that of
             the session, which replaces nothing but an older page.
-        replace: whether a file that is there may be replaced.
+        replace: whether a file that is there may be replaced, also the one for the arrays beside a notebook.
 
     Raises:
         FileError: a file of this name is there, or it cannot be written.
@@ -40,9 +40,11 @@ def save(session: Shown, form: str, name: str, replace: int) -> Saved:
     """
     ending = ENDINGS[form]
     path = Path(name.removesuffix(ending) + ending).expanduser().absolute() if name else _page_path(session.name)
-    if path.exists() and not replace:
+    beside = [path.with_suffix(".npz")] if form == "notebook" else []
+    there = [one for one in (path, *beside) if os.path.exists(one)]
+    if there and not replace:
         raise FileError(
-            f"{path} is there already; it is left as it is.",
+            f"{there[0]} is there already; it is left as it is.",
             kind="exists",
             ways_out=["Choose another name, or allow replacing the file."],
         )

@@ -1,8 +1,8 @@
 """Files: read as a whole, and written whole or not at all."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from os import PathLike
 from pathlib import Path
 
@@ -65,11 +65,32 @@ def write_whole(path: str | PathLike[str], content: bytes) -> None:
     Raises:
         FileError: there is no such folder, something that is no file has the name, or the system refuses; ``bad_path``.
     """
-    named = path_of(path)
+    write_together({path: content})
+
+
+def write_together(contents: Mapping[str | PathLike[str], bytes]) -> None:
+    """Write files that belong together, each as `write_whole` does: all of them, or where one is refused none.
+
+    Raises:
+        FileError: as `write_whole`.
+    """
+    with ExitStack() as stack:
+        ready = []
+        for path, content in contents.items():
+            with _refusing(path):
+                target = Path(os.path.realpath(path_of(path)))
+                _check(target)
+                ready.append((path, stack.enter_context(_unfinished(target, content)), target))
+        for path, unfinished, target in ready:
+            with _refusing(path):
+                os.replace(unfinished, target)
+
+
+@contextmanager
+def _refusing(path: str | PathLike[str]) -> Iterator[None]:
+    """What the system refuses in the ``with`` block it refuses to write to `path`."""
     try:
-        target = Path(os.path.realpath(named))
-        _check(target)
-        _replace(target, content)
+        yield
     except (OSError, ValueError) as error:
         raise FileError(
             f"{path} cannot be written: {getattr(error, 'strerror', None) or error}.",
@@ -78,13 +99,15 @@ def write_whole(path: str | PathLike[str], content: bytes) -> None:
         ) from error
 
 
-def _replace(target: Path, content: bytes) -> None:
+@contextmanager
+def _unfinished(target: Path, content: bytes) -> Iterator[Path]:
+    """A file beside `target` with `content`, which is gone behind the ``with`` block."""
     unfinished = target.with_name(f".gradviz-{os.urandom(6).hex()}.part")
     try:
         unfinished.write_bytes(content)
         if target.exists():
             unfinished.chmod(target.stat().st_mode & 0o7777)
-        os.replace(unfinished, target)
+        yield unfinished
     finally:
         unfinished.unlink(missing_ok=True)
 

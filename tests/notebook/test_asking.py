@@ -59,6 +59,11 @@ def test_a_view_saves_a_session_and_replaces_a_file_only_where_it_may(session: g
     asked(session, "save", "page", str(page), 1)
     assert page.read_text().startswith("<!doctype html>")
     assert "no folder" in asked(session, "save", "page", str(tmp_path / "nowhere" / "one"), 0)["problem"]
+    arrays = tmp_path / "two.npz"  # where those of the notebook may go
+    arrays.write_text("mine")
+    refused = asked(session, "save", "notebook", str(tmp_path / "two"), 0)
+    assert refused["problem"] == f"{arrays} is there already; it is left as it is."
+    assert (arrays.read_text(), (tmp_path / "two.ipynb").exists()) == ("mine", False)
 
 
 def test_what_it_hears_is_what_python_says(session: gradviz.Session) -> None:

@@ -179,6 +179,18 @@ def test_small_arrays_stand_in_the_cells_and_large_ones_beside(tmp_path: Path, m
     assert {path.name for path in tmp_path.iterdir()} == {"sizes.ipynb", "sizes.npz"}
 
 
+def test_a_notebook_that_cannot_be_written_leaves_its_arrays_as_they_were(tmp_path: Path) -> None:
+    net = gradviz.Net("large")
+    net.Tanh("x", "y")
+    ws = gradviz.Workspace()
+    ws.feed("x", np.ones(INLINE + 1))
+    (tmp_path / "large.ipynb").mkdir()
+    (tmp_path / "large.npz").write_bytes(b"old")
+    with pytest.raises(gradviz.GradvizError, match="is a folder"):
+        gradviz.debug(net, ["y"], workspace=ws).to_notebook(tmp_path / "large.ipynb")
+    assert (tmp_path / "large.npz").read_bytes() == b"old"
+
+
 def test_large_arrays_that_are_called_as_entries_of_a_file_are_told_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -244,6 +256,16 @@ def test_a_pass_of_code_as_it_ran_becomes_a_program(
     for wanted in (x.grad, w.grad):
         assert any(np.allclose(wanted, gradient) for gradient in found["gradients"].values())
     assert not [name for name in found["ws"] if ".grad" in name]
+
+
+def test_behind_what_a_tape_left_out_the_pass_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = gradviz.Variable(np.array([1.0, 2.0]), name="x")
+    gradviz.functions.sum(x * x * x).backward(create_graph=True)
+    assert isinstance(x.grad, gradviz.Variable)
+    session = gradviz.debug(gradviz.functions.sum(x.grad * x), schedule="tape")
+    assert any(line.ran is None for line in session.trace().backward[:-1])
+    session.to_notebook(tmp_path / "second.ipynb")
+    assert run(tmp_path / "second.ipynb", monkeypatch)["ws"]["x_grad"].tolist() == [9.0, 36.0]
 
 
 @pytest.mark.parametrize("schedule", ["rank", "tape"])

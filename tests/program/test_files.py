@@ -9,7 +9,7 @@ import pytest
 import gradviz
 from gradviz import GradvizError, Session
 from gradviz.program import files
-from gradviz.program.files import FileError, write_whole
+from gradviz.program.files import FileError, write_together, write_whole
 from gradviz.program.net import NetDef
 
 
@@ -72,6 +72,16 @@ def test_a_write_that_breaks_off_leaves_the_old_file_and_nothing_else(tmp_path: 
         write_whole(tmp_path / "page.html", "no bytes")  # type: ignore[arg-type]
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
     assert (tmp_path / "page.html").read_bytes() == b"old"
+
+
+def test_of_files_that_belong_together_none_is_written_where_one_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "one").write_bytes(b"old")
+    (tmp_path / "folder").mkdir()
+    for wrong in (tmp_path / "folder", tmp_path / "nowhere" / "two", tmp_path / ("long" * 100)):
+        with pytest.raises(FileError, match=wrong.name):
+            write_together({tmp_path / "one": b"new", wrong: b"new"})
+    assert (tmp_path / "one").read_bytes() == b"old"
+    assert {path.name for path in tmp_path.iterdir()} == {"one", "folder"}
 
 
 def test_what_is_read_is_named_where_something_is_wrong_in_it(tmp_path: Path) -> None:
