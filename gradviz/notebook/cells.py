@@ -98,7 +98,7 @@ def write_notebook(path: str | Path, trace: Trace, recording: Recording | None) 
         FileError: a file cannot be written.
     """
     target = path_of(path)
-    beside = target.with_suffix(".npz")
+    beside = arrays_beside(target)
     if beside == target:
         raise NotebookError(
             f"{target} has the name of the file for the arrays beside the notebook.",
@@ -125,6 +125,11 @@ def write_notebook(path: str | Path, trace: Trace, recording: Recording | None) 
     forward, backward = map(len, map(operators_of, (trace.forward, trace.backward)))
     file = beside.name if writer.large_arrays else None
     return Written(target.name, len(cells), forward, backward, len(writer.large_arrays), file)
+
+
+def arrays_beside(notebook: Path) -> Path:
+    """Where the large arrays of a notebook lie."""
+    return notebook.with_suffix(".npz")
 
 
 def with_values(recording: Recording | None, what: str) -> Recording:

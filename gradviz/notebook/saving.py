@@ -40,8 +40,12 @@ def save(session: Shown, form: str, name: str, replace: int) -> Saved:
     """
     ending = ENDINGS[form]
     path = Path(name.removesuffix(ending) + ending).expanduser().absolute() if name else _page_path(session.name)
-    beside = [path.with_suffix(".npz")] if form == "notebook" else []
-    there = [one for one in (path, *beside) if os.path.exists(one)]
+    files = [path]
+    if form == "notebook":
+        from .cells import arrays_beside  # takes its time to import
+
+        files.append(arrays_beside(path))
+    there = list(filter(os.path.exists, files))
     if there and not replace:
         raise FileError(
             f"{there[0]} is there already; it is left as it is.",

@@ -168,7 +168,7 @@ MOST_JOINED, FEW_JOINED = 200, 20
 
 def joined(parts: Iterable[object], by: str = ", ") -> str:
     """``a, b, c``; of very many the first few, and how many more there are."""
-    texts = [*map(str, parts)]
+    texts = list(map(str, parts))
     if len(texts) > MOST_JOINED:
         texts[FEW_JOINED:] = [f"… {len(texts) - FEW_JOINED} more"]
     return by.join(texts)

@@ -44,12 +44,6 @@ _VERSION = re.compile(r"[^:]+@[0-9]+")
 WORD = re.compile(r"[^\s<>=!()]+")
 
 
-def target_of(text: str) -> str:
-    """What is named before a condition, ``Tanh if n > 1``; all of a text that has none behind a name."""
-    head = _IF.match(text)
-    return (text if head is None else head.group(1)).strip()
-
-
 class Occurrences:
     """Where something happens, found when it is asked for.
 
@@ -182,8 +176,9 @@ class Finder:
         if named is not None:
             return named
         head = _IF.match(text)
-        target = None if head is None else self._named(target_of(text))
-        word = _NEXT.sub("", target_of(text))
+        before = (text if head is None else head.group(1)).strip()
+        target = None if head is None else self._named(before)
+        word = _NEXT.sub("", before)
         if target is None and (_OPERATOR if head is None else WORD).fullmatch(word):
             if head is not None:  # a fault of what has to hold is there whatever comes
                 self._condition(text, head.end())

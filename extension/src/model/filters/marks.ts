@@ -142,7 +142,7 @@ function watching(rows: Rows, node: Node): Watched {
     const computed = blob === null ? undefined : latest(rows, blob, position);
     if (!computed) return value;
     const { dtype, shape, size, norm, stack } = computed.value;
-    const said = norm !== null || stack !== null ? value : size === 0 ? "empty" : "left out";
+    const said = size === 0 && stack === null ? "empty" : value;
     return `${said} (${computed.blob}, ${[dtype, shape.join("×")].filter(Boolean).join(" ")}${norm === null || size === 1 ? "" : ", norm"})`;
   };
   const history: Watched["history"] = [];

@@ -285,7 +285,7 @@ export function askedAt(trace: Trace, { condition, rows }: Occurrences, position
   const tell = (field: Field): string => {
     const { thing, attribute } = field;
     const named = thing === "inputs" ? null : find(thing, "");
-    const name = named === null ? thing.replace(/^:/, "") : shown(named);
+    const name = named === null ? nameOf({ thing, attribute: "" }) : shown(named);
     return attribute === "" ? name : `${attribute} of ${name} = ${asText(all, field, row, find(thing, attribute))}`;
   };
   return [...new Map(mentioned(condition).map((one) => [nameOf(one) + one.thing, one])).values()].map(tell).join(", ");
