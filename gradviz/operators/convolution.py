@@ -8,7 +8,7 @@ in which an element's gradients from all columns are added up.
 Source: Chellapilla, Puri, Simard, High Performance Convolutional Neural Networks for Document Processing (2006).
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import prod
 from threading import local
 from typing import Any, NamedTuple
@@ -57,20 +57,28 @@ MOST_BYTES = 1 << 23
 With less, BLAS spends its time on rearranging the filters; and new memory each time costs as much as filling it.
 """
 
+MANY_SHARED = 128
+"""Where a row of a window has so many elements, in all channels, its columns are laid out once for all of its rows.
+
+With fewer, adding up the products takes more time than laying columns out again for each row; and where filters are not
+far fewer than columns, bringing them in order does.
+"""
+
 MANY_COLUMNS = 2048
 """With so many, the time that BLAS saves at X·dYᵀ is more than that of transposing the product."""
 
 _of_thread = local()
 
 
-def scratch(like: Array, dtype: np.dtype[Any], elements: int) -> Array:
+def scratch(purpose: str, like: Array, dtype: np.dtype[Any], elements: int) -> Array:
     """Memory for so many elements, where `like` lies, which the next call in this thread may hand out again."""
     wanted = elements * dtype.itemsize
     if not isinstance(like, np.ndarray) or wanted > MOST_BYTES:
         return np.empty_like(like, dtype, shape=(elements,))
-    memory = getattr(_of_thread, "memory", None)
+    memory = getattr(_of_thread, purpose, None)
     if memory is None or len(memory) < wanted:
-        memory = _of_thread.memory = np.empty(MOST_BYTES, np.uint8)
+        memory = np.empty(MOST_BYTES, np.uint8)
+        setattr(_of_thread, purpose, memory)
     return memory[:wanted].view(dtype)
 
 
@@ -85,26 +93,49 @@ class Block(NamedTuple):
 
 
 class Convolution(NamedTuple):
-    """A linear map from `channels` images to `outputs` maps, each computed from the images of its own of `groups`."""
+    """A linear map from `channels` images to `outputs` maps, each computed from the images of its own of `groups`.
 
+    Where it pays, rows of windows share columns: one row of a window is laid out over all rows of an image, and the
+    products with the rows of filters, the `taps`, are added up, each where it belongs.
+    """
+
+    batch: int
     windows: Windows
     groups: int
     channels: int
     outputs: int
 
     @property
+    def taps(self) -> int:
+        """How many parts of a window share columns: its rows, or 1, the window as a whole."""
+        rows, *others = self.windows.kernel
+        elements = self.channels // self.groups * prod(others)
+        columns = self.batch * prod(self.windows.places)
+        is_worth_it = elements >= MANY_SHARED and columns * self.groups >= 2 * self.outputs
+        return rows if is_worth_it and self.windows.stride[0] == 1 else 1
+
+    @property
+    def tap_windows(self) -> Windows:
+        """The windows of one part, over images without the margins that the others skip."""
+        windows = self.windows
+        if self.taps == 1:
+            return windows
+        kernel, before, after = (1, *windows.kernel[1:]), (0, *windows.before[1:]), (0, *windows.after[1:])
+        return windows._replace(kernel=kernel, before=before, after=after)
+
+    @property
     def height(self) -> int:
-        """How many elements a column has: those under a window, in all channels of a group."""
-        return self.channels // self.groups * prod(self.windows.kernel)
+        """How many elements a column has: those under a tap, in all channels of a group."""
+        return self.channels // self.groups * prod(self.tap_windows.kernel)
 
     @property
     def is_pointwise(self) -> bool:
-        """Whether windows are the elements one by one, so that the images themselves are the columns."""
-        return {*self.windows.kernel, *self.windows.stride} == {1}
+        """Whether taps are the elements one by one, so that the images themselves are the columns."""
+        return {*self.tap_windows.kernel, *self.tap_windows.stride} == {1}
 
-    def blocks(self, batch: int, dtype: np.dtype[Any]) -> Iterator[Block]:
+    def blocks(self, dtype: np.dtype[Any]) -> Iterator[Block]:
         """Parts of the places whose columns take at most MOST_BYTES, the largest first."""
-        places, each = self.windows.places, max(1, self.groups * self.height * batch * dtype.itemsize)
+        places, each = self.tap_windows.places, max(1, self.groups * self.height * self.batch * dtype.itemsize)
         behind = [prod(places[at + 1 :]) for at in range(len(places))]
         cut = next((at for at, count in enumerate(behind) if each * count <= MOST_BYTES), len(places) - 1)
         step, whole = max(1, MOST_BYTES // (each * behind[cut])), [(0, count) for count in places[cut + 1 :]]
@@ -112,71 +143,106 @@ class Convolution(NamedTuple):
         for before in np.ndindex(places[:cut]):
             for first in range(0, places[cut], step):
                 last = min(first + step, places[cut])
-                columns = slice(start, start + (last - first) * behind[cut] * batch)
+                columns = slice(start, start + (last - first) * behind[cut] * self.batch)
                 yield Block((*[(at, at + 1) for at in before], (first, last), *whole), columns)
                 start = columns.stop
 
     def each_laid_out(self, like: Array, dtype: np.dtype[Any]) -> Iterator[tuple[Block, Array]]:
-        """Each block, and memory for its columns, (c, positions in a window, places..., n), which the next one shares.
+        """Each block, and memory for its columns, (c, positions in a tap, places..., n), which the next one shares.
 
-        `like`: an array of this batch, (..., n).
+        `like`: an array that lies where they shall.
         """
-        batch, height = like.shape[-1], self.groups * self.height
-        for block in self.blocks(batch, dtype):
-            shape = (self.channels, prod(self.windows.kernel), *[last - first for first, last in block.places], batch)
-            yield block, scratch(like, dtype, height * len(block)).reshape(shape)
+        for block in self.blocks(dtype):
+            shape = (
+                self.channels,
+                prod(self.tap_windows.kernel),
+                *[last - first for first, last in block.places],
+                self.batch,
+            )
+            yield block, scratch("columns", like, dtype, self.groups * self.height * len(block)).reshape(shape)
 
     def as_columns(self, array: Array) -> Array:
-        """(c, positions in a window, ..., n) as X: (groups, height, windows x batch)."""
+        """(c, positions in a tap, ..., n) as X: (groups, height, places x batch)."""
         return array.reshape(self.groups, self.height, prod(array.shape[2:]))
 
     def each_columns(self, images: Array) -> Iterator[tuple[slice, Array]]:
         """Where each block's columns stand, and they, which the next overwrites. images: (c, ..., n) `in_phases`."""
         if self.is_pointwise:
-            yield slice(None), self.as_columns(images)
+            x = self.as_columns(images)
+            yield slice(0, x.shape[-1]), x
             return
         for block, laid_out in self.each_laid_out(images, images.dtype):
-            for at, met in enumerate(self.windows.met(block.places)):
+            for at, met in enumerate(self.tap_windows.met(block.places)):
                 laid_out[:, at] = images[:, *met]
             yield block.columns, self.as_columns(laid_out)
+
+    def met_by_taps(self, columns: slice) -> Iterator[tuple[int, slice, slice]]:
+        """For each tap, the columns of maps that these are for, and which of these they are."""
+        windows, row = self.windows, prod(self.windows.places[1:]) * self.batch
+        for tap in range(self.taps):
+            shift = row * (windows.before[0] - tap * windows.dilation[0]) if self.taps > 1 else 0
+            first, last = max(columns.start, -shift), min(columns.stop, row * windows.places[0] - shift)
+            if first < last:
+                yield tap, slice(first + shift, last + shift), slice(first - columns.start, last - columns.start)
 
     def by_group(self, maps: Array) -> Array:
         """Maps (m, ..., n) as Y: (groups, m / groups, windows x batch)."""
         return maps.reshape(self.groups, self.outputs // self.groups, prod(maps.shape[1:]))
 
     def forward(self, filters: Array, images: Array) -> Array:
-        """Y = F·X. filters: (groups, m / groups, height), images: (c, ..., n) `in_phases` -> (m, ..., n)."""
-        batch, dtype = images.shape[-1], np.result_type(filters.dtype, images.dtype)
-        maps = np.empty_like(images, dtype, shape=(self.outputs, *self.windows.places, batch), order="C")
+        """Y = F·X. filters: `filter_matrices`, images: (c, ..., n) `in_phases` -> (m, ..., n)."""
+        dtype = np.result_type(filters.dtype, images.dtype)
+        empty = np.empty_like if self.taps == 1 else np.zeros_like
+        maps = empty(images, dtype, shape=(self.outputs, *self.windows.places, self.batch), order="C")
+        by_group = self.by_group(maps)
         for columns, x in self.each_columns(images):
-            np.matmul(filters, x, out=self.by_group(maps)[..., columns])
+            for tap, there, here in self.met_by_taps(columns):
+                self.add_product(np.matmul, filters[tap], x[..., here], by_group[..., there])
         return maps
 
+    def add_product(self, times: Callable[..., Array], a: Array, b: Array, total: Array) -> None:
+        """a·b into `total`; with several taps, added to it."""
+        if self.taps == 1:
+            times(a, b, out=total)
+        else:
+            total += times(a, b, out=scratch("product", total, total.dtype, total.size).reshape(total.shape))
+
     def filter_gradient(self, images: Array, maps: Array) -> Array:
-        """dF = dY·Xᵀ. images: (c, ..., n) `in_phases`, maps: (m, ..., n) -> (groups, m / groups, height)."""
-        by_group, total = self.by_group(maps), None
+        """dF = dY·Xᵀ. images: (c, ..., n) `in_phases`, maps: (m, ..., n) -> `filter_matrices`."""
+        by_group = self.by_group(maps)
         is_turned = by_group.shape[-1] >= MANY_COLUMNS
+        shape = (self.taps, self.groups, self.outputs // self.groups, self.height)
+        if is_turned:
+            shape = (*shape[:2], *reversed(shape[2:]))
+        totals = np.zeros_like(maps, np.result_type(images.dtype, maps.dtype), shape=shape, order="C")
         for columns, x in self.each_columns(images):
-            factors = by_group[..., columns], np.swapaxes(x, 1, 2)
-            product = np.matmul(*[np.swapaxes(factor, 1, 2) for factor in reversed(factors)] if is_turned else factors)
-            total = product if total is None else np.add(total, product, out=total)
-        if total is None:
-            return np.zeros_like(maps, shape=(self.groups, self.outputs // self.groups, self.height), order="C")
-        return np.swapaxes(total, 1, 2) if is_turned else total
+            for tap, there, here in self.met_by_taps(columns):
+                y, met = by_group[..., there], x[..., here]
+                a, b = (met, y) if is_turned else (y, met)
+                totals[tap] += np.matmul(a, np.swapaxes(b, 1, 2))
+        return np.swapaxes(totals, 2, 3) if is_turned else totals
 
     def image_gradient(self, filters: Array, maps: Array) -> Array:
         """dX = Fᵀ·dY, each element added where it was taken. maps: (m, ..., n) -> (c, ..., n), without margins."""
-        windows, batch, dtype = self.windows, maps.shape[-1], np.result_type(filters.dtype, maps.dtype)
-        shape = (self.channels, *windows.stride, *windows.steps, batch)
+        windows, dtype = self.tap_windows, np.result_type(filters.dtype, maps.dtype)
+        shape = (self.channels, *windows.stride, *windows.steps, self.batch)
         images = np.zeros_like(maps, dtype, shape=shape, order="C")
-        by_group, transposed = self.by_group(maps), np.swapaxes(filters, 1, 2)
-        if self.is_pointwise:
-            np.matmul(transposed, by_group, out=self.as_columns(images))
-            return out_of_phases(images, windows)
+        by_group, turned = self.by_group(maps), np.swapaxes(filters, 2, 3)
         # Of one filter in each group a product is one of numbers, with which BLAS takes its time.
         times = np.multiply if by_group.shape[1] == 1 else np.matmul
+
+        def add_up(columns: slice, x: Array) -> None:
+            for tap, there, here in self.met_by_taps(columns):
+                self.add_product(times, turned[tap], by_group[..., there], x[..., here])
+
+        if self.is_pointwise:
+            x = self.as_columns(images)
+            add_up(slice(0, x.shape[-1]), x)
+            return out_of_phases(images, windows)
         for block, laid_out in self.each_laid_out(maps, dtype):
-            times(transposed, by_group[..., block.columns], out=self.as_columns(laid_out))
+            if self.taps > 1:
+                laid_out[...] = 0
+            add_up(block.columns, self.as_columns(laid_out))
             for at, met in enumerate(windows.met(block.places)):
                 images[:, *met] += laid_out[:, at]
         return out_of_phases(images, windows)
@@ -208,26 +274,29 @@ def filter_shape(op: Operator, x: Sizes, w: Sizes) -> tuple[int, Sizes, int]:
 
 def convolution(op: Operator, x: Sizes, w: Sizes) -> Convolution:
     """What Conv with `op`'s arguments does to images of shape `x` with filters of shape `w`."""
-    _, image, channels = image_shape(op, x)
+    batch, image, channels = image_shape(op, x)
     outputs, kernel, in_group = filter_shape(op, x, w)
     groups = groups_of(op, channels, outputs)
     if channels != in_group * groups:
         wanted = f" in each of {groups} groups" if groups > 1 else ""
         raise misfit(f"x of shape {x} has {channels} channels, w of shape {w} takes {in_group}{wanted}.")
-    return Convolution(windows_of(op, image, kernel), groups, channels, outputs)
+    return Convolution(batch, windows_of(op, image, kernel), groups, channels, outputs)
 
 
-def filter_matrices(op: Operator, w: Array, groups: int) -> Array:
-    """F: (groups, m / groups, height), from filters (m, c / groups, ...), or with channels last."""
+def filter_matrices(op: Operator, w: Array, layer: Convolution) -> Array:
+    """F of each tap: (taps, groups, m / groups, height), from filters (m, c / groups, ...), or with channels last."""
     ordered = np.moveaxis(w, -1, 1) if channels_are_last(op) else w
-    return ordered.reshape(groups, w.shape[0] // groups, prod(w.shape[1:]))
+    split = ordered.reshape(len(w), ordered.shape[1], layer.taps, prod(layer.tap_windows.kernel))
+    return np.moveaxis(split, 2, 0).reshape(layer.taps, layer.groups, layer.outputs // layer.groups, layer.height)
 
 
-def filters_of(op: Operator, matrices: Array, w: Array) -> Array:
+def filters_of(op: Operator, matrices: Array, w: Array, layer: Convolution) -> Array:
     """The result of `filter_matrices`, in the shape of w again."""
-    if channels_are_last(op):
-        return np.moveaxis(matrices.reshape(w.shape[0], w.shape[-1], *w.shape[1:-1]), 1, -1)
-    return matrices.reshape(w.shape)
+    is_last, kernel = channels_are_last(op), layer.windows.kernel
+    channels = w.shape[-1 if is_last else 1]
+    split = matrices.reshape(layer.taps, len(w), channels, prod(layer.tap_windows.kernel))
+    ordered = np.moveaxis(split, 0, 2).reshape(len(w), channels, *kernel)
+    return np.moveaxis(ordered, 1, -1) if is_last else ordered
 
 
 def add_bias(maps: Array, bias: Array | None) -> Array:
@@ -288,8 +357,8 @@ def conv(op: Operator, x: Array, w: Array, b: Array | None = None) -> Array:
     With `order` NHWC: x: (n, h, w, c), w: (m, k, k, c / group) -> y: (n, h', w', m).
     """
     layer = convolution(op, x.shape, w.shape)
-    images = in_phases(batch_last(op, x), layer.windows)
-    return batch_first(op, add_bias(layer.forward(filter_matrices(op, w, layer.groups), images), b))
+    images = in_phases(batch_last(op, x), layer.tap_windows)
+    return batch_first(op, add_bias(layer.forward(filter_matrices(op, w, layer), images), b))
 
 
 def conv_gradient_spec(op: Operator, x: ArraySpec, w: ArraySpec, dy: ArraySpec) -> Specs:
@@ -320,12 +389,13 @@ WIDENING_ARGS: dict[str, Any] = {**dict.fromkeys(("adj", "adj_h", "adj_w"), 0), 
 
 def transposed(op: Operator, x: Sizes, w: Sizes) -> Convolution:
     """The Conv whose maps have shape `x` and whose filters have shape `w`; its images are what ConvTranspose makes."""
-    _, places, outputs = image_shape(op, x)
+    batch, places, outputs = image_shape(op, x)
     filters, kernel, in_group = filter_shape(op, x, w)
     if filters != outputs:
         raise misfit(f"x of shape {x} has {outputs} channels, w of shape {w} takes {filters}: one filter for each.")
     groups = groups_of(op, filters, filters)
-    return Convolution(windows_of(op, widened(op, places, kernel), kernel), groups, in_group * groups, outputs)
+    windows = windows_of(op, widened(op, places, kernel), kernel)
+    return Convolution(batch, windows, groups, in_group * groups, outputs)
 
 
 def widened(op: Operator, places: Sizes, kernel: Sizes) -> Sizes:
@@ -363,7 +433,7 @@ def conv_transpose(op: Operator, x: Array, w: Array, b: Array | None = None) -> 
     learning (2016), arXiv:1603.07285, chapter 4.
     """
     layer = transposed(op, x.shape, w.shape)
-    return batch_first(op, add_bias(layer.image_gradient(filter_matrices(op, w, layer.groups), batch_last(op, x)), b))
+    return batch_first(op, add_bias(layer.image_gradient(filter_matrices(op, w, layer), batch_last(op, x)), b))
 
 
 @gradient_of(
@@ -394,12 +464,12 @@ def conv_gradient(op: Operator, x: Array, w: Array, dy: Array) -> Arrays:
     (layer, _, _), (with_bias, with_x) = layer_of(op, x.shape, w.shape), gradients_asked(op)
     x, dy, is_transposed = batch_last(op, x), contiguous(batch_last(op, dy)), op.type.startswith("ConvTranspose")
     images, maps = (dy, x) if is_transposed else (x, dy)
-    images = in_phases(images, layer.windows)
-    gradients = [filters_of(op, layer.filter_gradient(images, maps), w)]
+    images = in_phases(images, layer.tap_windows)
+    gradients = [filters_of(op, layer.filter_gradient(images, maps), w, layer)]
     if with_bias:
         gradients.append(dy.sum(axis=tuple(range(1, dy.ndim))))
     if with_x:
-        filters = filter_matrices(op, w, layer.groups)
+        filters = filter_matrices(op, w, layer)
         dx = layer.forward(filters, images) if is_transposed else layer.image_gradient(filters, maps)
         gradients.append(batch_first(op, dx))
     return tuple(gradients)

@@ -28,11 +28,11 @@ SEEN = "x is seen as a matrix at `axis`, w at `axis_w`; y keeps the dimensions o
 SMALL_PRODUCT = 10**6
 """Multiplications up to which OpenBLAS reads both factors where they lie, and does not rearrange them first."""
 
-FEW_ROWS = 8
-"""So few rows go through all weights in less time than rearranging those takes."""
+FEW_ROWS = 16
+"""So few rows go through all weights, or make up their gradient, in less time than rearranging those takes."""
 
-FEW_PAIRS = 16
-"""The products of so many rows of two matrices are added up in less time than BLAS takes to clear the sum first."""
+FEW_SUMS = 8
+"""So few rows do where each strip's product is added to those before."""
 
 
 def layer_sizes(op: Operator, w: ArraySpec) -> tuple[int, int]:
@@ -62,7 +62,7 @@ def onto_rows(x: Array, w: Array) -> Array:
 
 def of_rows(y: Array, w: Array) -> Array:
     """y·w. y: (n, m), w: (m, k) -> (n, k)."""
-    first, *others = strips(w, y.shape[0])
+    first, *others = strips(w, y.shape[0], FEW_SUMS)
     x = np.matmul(y[:, first], w[first])
     for strip in others:
         x += np.matmul(y[:, strip], w[strip])
@@ -72,7 +72,7 @@ def of_rows(y: Array, w: Array) -> Array:
 def outer(a: Array, b: Array) -> Array:
     """aᵀ·b. a: (n, m), b: (n, k) -> (m, k)."""
     w = np.empty_like(b, np.result_type(a.dtype, b.dtype), shape=(a.shape[1], b.shape[1]), order="C")
-    parts = [*strips(w, a.shape[0], FEW_PAIRS)]
+    parts = [*strips(w, a.shape[0])]
     if len(parts) > 1:  # what is read where it lies is read by rows
         a, b = contiguous(a), contiguous(b)
     for strip in parts:

@@ -102,9 +102,10 @@ def test_columns_laid_out_in_parts_give_what_they_give_at_once(case: Case, monke
         return [workspace[str(made[name])] for name in ("out", *case.inputs)]
 
     at_once = gradients()
-    monkeypatch.setattr(convolution, "MOST_BYTES", 1)
-    for found, expected in zip(gradients(), at_once, strict=True):
-        np.testing.assert_allclose(found, expected)
+    for limit in ("MOST_BYTES", "MANY_SHARED"):  # one place at a time; then the same, of each row of the windows
+        monkeypatch.setattr(convolution, limit, 1)
+        for found, expected in zip(gradients(), at_once, strict=True):
+            np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 def test_outputs_choose_what_the_gradient_of_conv_computes() -> None:
