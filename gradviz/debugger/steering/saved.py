@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ...program import GradvizError, NetDef, Operator
 from ...program.control_flow import NETS
-from ...program.events import Accumulated, Event, Played, Ran, from_dict, gradient_operators
+from ...program.events import Accumulated, Deduplicated, Event, Played, Ran, from_dict, gradient_operators
 from ...program.net_halves import nets_of
 from ...program.renaming import rename_steps
 from ...runtime.notes import Notes
@@ -135,6 +135,8 @@ def unpacked_recording(outline: Trace, events: Sequence[Event], ran: RanColumns 
             assert {id: net.path for id, net in recording.nets.nested.items()} == {
                 net.id: tuple(net.path) for net in outline.subnets
             }
+            merged = [at for at, event in enumerate(events, 1) if isinstance(event, Deduplicated)]
+            assert [merge.at for merge in outline.merges] == merged
             if ran is not None:
                 _check_runs(recording)
     except (AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:

@@ -37,6 +37,15 @@ def by(schedule):
     return gradviz.debug(F.sum(F.tanh(x) * w + x), schedule=schedule)
 
 
+def merged():
+    net = gradviz.Net("merged")
+    net.Gather(["table", "index"], "y")
+    ws = Workspace()
+    ws.feed("table", np.ones((3, 2)))
+    ws.feed("index", [0, 2, 0])
+    return gradviz.debug(net, ["y"], workspace=ws, deduplicate="sum")
+
+
 def unrun():
     net = gradviz.Net("unrun")
     net.Tanh("x", "y")
@@ -229,7 +238,7 @@ def test_a_file_without_anything_packed_is_refused(saved):
         gradviz.load(saved)
 
 
-@pytest.mark.parametrize("record", [nets.diamond, looped, gated])
+@pytest.mark.parametrize("record", [nets.diamond, looped, gated, merged])
 def test_events_that_contradict_each_other_are_refused_and_not_failed_on(record, tmp_path, monkeypatch):
     """Whatever one event is replaced by, there is an answer or an error of gradviz."""
     monkeypatch.setattr("gradviz.session.MOST_EVENTS", 0)
@@ -329,6 +338,18 @@ def test_columns_and_runs_that_contradict_themselves_are_refused(damage, kind, t
     with pytest.raises(TraceError) as caught:
         gradviz.load(path)
     assert caught.value.kind == kind
+
+
+def test_rows_that_were_merged_and_of_which_nothing_is_told_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("gradviz.session.MOST_EVENTS", 0)
+    path = tmp_path / "large.gradviz.json"
+    merged().save(path)
+    assert "y_autogen_grad" in str(gradviz.load(path).ledger("table"))
+    (outline, ran), *events = blocks_of(path)
+    pack(path, ({**outline, "merges": []}, ran), *events)
+    with pytest.raises(TraceError) as caught:
+        gradviz.load(path)
+    assert caught.value.kind == "bad_reference"
 
 
 @pytest.mark.parametrize(("version", "kind"), [(5, "older_version"), (7, "newer_version")])
