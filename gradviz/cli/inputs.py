@@ -75,7 +75,7 @@ def read_net(path: Path) -> Net:
             ways_out=["gradviz ask, graph and html read recordings.", "session.net.save(path) writes its net."],
         )
     net = Net.load(path)
-    net.name = net.name or path.stem
+    net.name = net.name or path.stem.encode(errors="replace").decode()  # no file holds a byte that is no character
     return net
 
 

@@ -49,7 +49,8 @@ class NetDef:
             begin with: such a sum is refused.
 
     Raises:
-        NetError: a name is not a name; ``control_flow_structure`` where nets are nested deeper than `MAX_DEPTH`.
+        NetError: a name is not a name, or the title no text that a file can hold; ``control_flow_structure`` where nets
+            are nested deeper than `MAX_DEPTH`.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class NetDef:
         external_inputs: Iterable[str] = (),
         external_outputs: Iterable[str] = (),
     ) -> None:
+        _check_title(name)
         self.name = name
         self.ops: list[Operator] = list(ops)
         self.calls = Calls()
@@ -83,7 +85,7 @@ class NetDef:
             _check_version(data.get("version", VERSION))
         try:
             document = msgspec.convert(data, _Document)
-        except msgspec.ValidationError as error:
+        except (msgspec.ValidationError, UnicodeError) as error:
             raise _bad_document(error) from error
         return cls._of(document)
 
@@ -275,7 +277,16 @@ def _check_version(version: object) -> None:
         )
 
 
-def _bad_document(error: msgspec.ValidationError) -> NetError:
+def _check_title(name: object) -> None:
+    if not isinstance(name, str) or any("\ud800" <= character <= "\udfff" for character in name):
+        raise NetError(
+            f"{shorten(repr_of(name))} cannot be the name of a net.",
+            kind="bad_name",
+            ways_out=['Write it as text, of whole characters: gradviz.Net("first").'],
+        )
+
+
+def _bad_document(error: Exception) -> NetError:
     text = str(error)
     index = None
     if "`$.ops[" in text:

@@ -1,6 +1,7 @@
 """`gradviz run` and `gradviz grad`: what a net is fed, what is printed and written, what is refused."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +194,16 @@ def test_several_ys_stand_behind_one_option_and_a_net_without_a_name_is_called_a
     told = command("grad", "both.json", "--ys", "Tanh,Sin").out
     assert told == command("grad", "both.json", "--ys", "Tanh", "--ys", "Sin").out
     assert told.startswith("both, differentiated from Tanh and Sin: 5 gradient operators")
+
+
+def test_the_name_of_a_file_in_another_encoding_becomes_that_of_the_net(command: Command) -> None:
+    net = gradviz.Net("")
+    net.Tanh("x", "y")
+    file = os.fsdecode(b"caf\xe9.json")
+    net.save(file)
+    done = command("grad", file, "--feed", "x=1.0", "-o", "made.gradviz.json")
+    assert (done.status, done.out.splitlines()[0]) == (0, "caf?, differentiated from y: 2 gradient operators")
+    assert gradviz.load("made.gradviz.json").name == "caf?"
 
 
 def test_what_is_not_fed_or_mistyped_is_said_with_the_way_out(net: Path, command: Command) -> None:

@@ -106,6 +106,13 @@ def test_a_bad_name_is_refused_with_the_operators_index(name):
     assert net.to_dict() == before
 
 
+@pytest.mark.parametrize("title", [1, None, "half a character \ud83d"])
+def test_a_title_that_no_file_holds_is_refused(title):
+    with pytest.raises(NetError, match="cannot be the name of a net") as caught:
+        Net(title)
+    assert caught.value.kind == "bad_name"
+
+
 def test_an_unknown_type_is_answered_with_the_nearest():
     net = small_net()
     with pytest.raises(NetError, match="Did you mean Sigmoid") as caught:
@@ -151,6 +158,8 @@ GOOD = {"type": "Relu", "inputs": ["x"], "outputs": ["y"]}
         ({"name": "n", "ops": [{"type": "Relu", "inputs": ["x"]}]}, "outputs"),
         ({"name": "n", "ops": [{**GOOD, "inputs": "x"}]}, "array"),
         ({"name": "n", "ops": "Relu"}, "array"),
+        ({"name": "n", "ops": "\ud83d"}, "surrogates not allowed"),
+        ({"name": "n", "ops": [], "\ud83d": 1}, "surrogates not allowed"),
         ({"name": "n"}, "ops"),
         ({"name": "n", "version": 2, "ops": []}, "version 2"),
         ([GOOD], "object"),
