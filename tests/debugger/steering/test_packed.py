@@ -340,7 +340,7 @@ def test_columns_and_runs_that_contradict_themselves_are_refused(damage, kind, t
     assert caught.value.kind == kind
 
 
-def test_rows_that_were_merged_and_of_which_nothing_is_told_are_refused(tmp_path, monkeypatch):
+def test_a_packed_recording_that_misses_a_merge_of_rows_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("gradviz.session.MOST_EVENTS", 0)
     path = tmp_path / "large.gradviz.json"
     merged().save(path)
