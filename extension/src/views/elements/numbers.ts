@@ -28,6 +28,11 @@ function scientific(value: number): string {
   return `${minus(String(Number(digits)))}·10${raised}`;
 }
 
+/** An element of an array: of integers every digit, however many. */
+export function elementText(of: Value, one: Scalar | null, digits?: number): string {
+  return /^u?int/.test(of.dtype) && Number.isSafeInteger(one) ? minus(String(one)) : quantity(one, digits);
+}
+
 /** The norm of what was computed, or which of NaN and the infinities is in it; in words where it has none. */
 export function normText(value: Value, digits = 4): string {
   const norm = normOf(value);
@@ -73,7 +78,7 @@ export const NOT_YET_IN_SHORT = "not yet";
 export function glance(value: Value): string {
   const elements = elementsOf(value);
   if (!elements) return [value.shape.join("×"), sizeInWords(value)].filter(Boolean).join(" ");
-  const shown = elements.map((element) => quantity(element, DIGITS));
+  const shown = elements.map((one) => elementText(value, one, DIGITS));
   return value.size === 1 ? (shown[0] ?? "") : `[${shown.join(", ")}]`;
 }
 
@@ -96,7 +101,7 @@ export function note(text: string): HTMLElement {
 export function picture(blob: string, value: Value): HTMLElement {
   const first = value.preview[0]?.[0];
   if (first === undefined) return note(value.size === 0 ? "It has no elements." : "Its elements were left out to keep this recording small.");
-  if (value.size === 1) return element("div", { class: "gv-single" }, quantity(first));
+  if (value.size === 1) return element("div", { class: "gv-single" }, elementText(value, first));
   return element("div", { class: "gv-picture" }, note(extent(value)), heatmap(blob, value), scale());
 }
 
@@ -123,15 +128,15 @@ function heatmap(name: string, value: Value): HTMLElement {
   rows.forEach((row, i) => {
     for (let j = 0; j < columns; j++) {
       const cell = row[j];
-      map.append(cell === undefined ? element("i", { class: "gv-gap" }) : heatCell(cell, largest, `[${i}, ${j}]`));
+      map.append(cell === undefined ? element("i", { class: "gv-gap" }) : heatCell(cell, largest, `[${i}, ${j}] ${elementText(value, cell)}`));
     }
   });
   return map;
 }
 
-function heatCell(cell: Value["preview"][number][number], largest: number, where: string): HTMLElement {
+function heatCell(cell: Value["preview"][number][number], largest: number, title: string): HTMLElement {
   const finite = typeof cell === "number" && Number.isFinite(cell);
-  const field = element("i", { class: finite ? (cell < 0 ? "gv-below" : "gv-above") : "gv-no-number", title: `${where} ${quantity(cell)}` });
+  const field = element("i", { class: finite ? (cell < 0 ? "gv-below" : "gv-above") : "gv-no-number", title });
   if (finite && largest > 0) field.style.setProperty("--gv-strength", `${Math.round(100 * (Math.abs(cell) / largest))}%`);
   return field;
 }

@@ -5,7 +5,7 @@ import type { Reply } from "../../model/answers/asking";
 import { codeOf, placeOf, ruleOf } from "../../model/filters/code";
 import { blobsIn, computedAt, forwardIteration, isCalled, isComputed, isLeftOut, loopAround, makerOf, recordedAt, roundText, valueOf, workspacesOn, type Place } from "../../model/recording/values";
 import type { Line, Scalar, Trace, Value } from "../../model/schema";
-import { count, counted, describe, histogram, NOT_COMPUTED, NOT_YET, note, picture, quantity } from "../elements/numbers";
+import { count, counted, describe, elementText, histogram, NOT_COMPUTED, NOT_YET, note, picture, quantity } from "../elements/numbers";
 import { createChoice } from "../elements/controls";
 import { element, leave, linkButton, quiet, turnButton, version, type Child } from "../elements/dom";
 import { few, left } from "../elements/versions";
@@ -150,12 +150,12 @@ function numbersTable(asking: Asking, blob: string, value: Value, corner: Corner
   const isWhole = value.preview.length >= value.rows && (value.preview[0]?.length ?? 0) >= value.columns;
   if (corner === null) {
     const more = linkButton(() => turn({ row: 0, column: 0 }), `All ${count(value.rows)} × ${count(value.columns)} numbers`);
-    return element("div", { class: "gv-card" }, table(blob, value.preview, { row: 0, column: 0 }), ...(isWhole ? [] : [more]));
+    return element("div", { class: "gv-card" }, table(blob, value, value.preview, { row: 0, column: 0 }), ...(isWhole ? [] : [more]));
   }
   const { row, column } = corner;
   const shown = (_: Asking, reply: Reply): HTMLElement[] => {
     const numbers = "blocks" in reply ? (reply.data?.["numbers"] as Scalar[][] | undefined) : undefined;
-    return numbers ? [table(blob, numbers, corner)] : shownReply(asking, reply);
+    return numbers ? [table(blob, value, numbers, corner)] : shownReply(asking, reply);
   };
   // A version has one value, whenever it is asked for.
   const question = { question: "numbers" as const, arguments: [blob, row, column], position: lengthOf(asking.trace) };
@@ -174,11 +174,11 @@ function pager(what: string, start: number, size: number, all: number, go: (star
   return element("span", { class: "gv-pager" }, turn("before"), text, turn("behind"));
 }
 
-function table(blob: string, numbers: Scalar[][], { row, column }: Corner): HTMLElement {
+function table(blob: string, value: Value, numbers: Scalar[][], { row, column }: Corner): HTMLElement {
   const width = Math.max(0, ...numbers.map((one) => one.length));
   const head = Array.from({ length: width }, (_, index) => element("th", { scope: "col" }, String(column + index)));
   const body = numbers.map((one, index) => {
-    const cells = one.map((number) => element("td", { class: typeof number !== "number" && "gv-bad" }, quantity(number)));
+    const cells = one.map((number) => element("td", { class: typeof number !== "number" && "gv-bad" }, elementText(value, number)));
     return element("tr", {}, element("th", { scope: "row" }, String(row + index)), ...cells);
   });
   const table = element("table", { class: "gv-numbers-table" }, element("thead", {}, element("tr", {}, element("td"), ...head)), element("tbody", {}, ...body));

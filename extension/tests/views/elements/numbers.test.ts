@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { binOf, quantity } from "../../../src/views/elements/numbers";
+import type { Value } from "../../../src/model/schema";
+import { binOf, elementText, quantity } from "../../../src/views/elements/numbers";
 
 test("a whole number has all of its digits, as an index or a label needs", () => {
   assert.deepEqual([50257, -12345, 999999].map((one) => quantity(one, 3)), ["50257", "−12345", "999999"]);
   assert.deepEqual([12345.6, 1234567, 0.5].map((one) => quantity(one, 3)), ["12300", "1.23·10⁶", "0.5"]);
+  const [labels, norms] = ["int64", "float32"].map((dtype) => ({ dtype }) as Value);
+  assert.deepEqual([labels, norms].map((of) => elementText(of!, -20000001)), ["−20000001", "−2·10⁷"]);
 });
 
 test("a number on the edge of two bins is in the one where Python counts it", () => {
