@@ -134,8 +134,9 @@ class Convolution(NamedTuple):
         return {*self.tap_windows.kernel, *self.tap_windows.stride} == {1}
 
     def blocks(self, dtype: np.dtype[Any]) -> Iterator[Block]:
-        """Parts of the places whose columns take at most MOST_BYTES, the largest first."""
-        places, each = self.tap_windows.places, max(1, self.groups * self.height * self.batch * dtype.itemsize)
+        """Parts of the places, the largest first, whose columns and products take at most MOST_BYTES each."""
+        places, rows = self.tap_windows.places, max(self.groups * self.height, self.outputs if self.taps > 1 else 1)
+        each = max(1, rows * self.batch * dtype.itemsize)
         behind = [prod(places[at + 1 :]) for at in range(len(places))]
         cut = next((at for at, count in enumerate(behind) if each * count <= MOST_BYTES), len(places) - 1)
         step, whole = max(1, MOST_BYTES // (each * behind[cut])), [(0, count) for count in places[cut + 1 :]]
