@@ -3,6 +3,7 @@
 import { addTo, allLines, forwardOf, linesById, netOf, numberOf, subnetOf } from "../../model/recording/lookup";
 import type { BreakpointEntry, Line, Trace } from "../../model/schema";
 import { messageOf } from "../../model/schema/reader";
+import { lastUnveiled } from "../../lesson/lesson";
 import { button, element, iconButton, ICONS, leave } from "../elements/dom";
 import { enter, textField } from "../elements/controls";
 import type { Navigation } from "../elements/navigation";
@@ -13,8 +14,8 @@ import { createOperators } from "./operators";
 
 const SEARCH_HINT = "Operators whose type, name or blobs have this in them, or #index; Enter goes to the next one, Escape ends the search (s)";
 
-/** `match` gets what matches, and `lead` the one that the person goes to. */
-function createSearch(trace: Trace, match: (lines: string[]) => void, lead: (line: string) => void) {
+/** `match` gets what matches of what may be shown until the event `last`, and `lead` the one that the person goes to. */
+function createSearch(trace: Trace, last: () => number, match: (lines: string[]) => void, lead: (line: string) => void) {
   const input = textField({ "aria-label": "Search the graph", placeholder: "Find…  type, blob, #2", title: SEARCH_HINT });
   const count = element("span", { class: "gv-note", role: "status" });
   let matches: string[] = [];
@@ -26,7 +27,7 @@ function createSearch(trace: Trace, match: (lines: string[]) => void, lead: (lin
   }
 
   function look(): void {
-    matches = matching(trace, input.value);
+    matches = matching(trace, input.value, last());
     at = -1;
     match(matches);
     tell();
@@ -44,17 +45,17 @@ function createSearch(trace: Trace, match: (lines: string[]) => void, lead: (lin
       look();
     }
   });
-  return { element: element("div", { class: "gv-search", role: "search" }, input, count), focus: () => enter(input) };
+  return { element: element("div", { class: "gv-search", role: "search" }, input, count), focus: () => enter(input), look };
 }
 
-/** The lines that a text means, in the order of the program: "#12" by index, others by type, name and blobs. */
-export function matching(trace: Trace, text: string): string[] {
+/** The lines made by the event `last` that a text means, in the order of the program: "#12" by index, others by type, name and blobs. */
+export function matching(trace: Trace, text: string, last = Infinity): string[] {
   const wanted = text.trim().toLowerCase();
   if (wanted === "") return [];
   const index = /^#(\d+)$/.exec(wanted)?.[1];
   const has = (name: string): boolean => name.toLowerCase().includes(wanted);
   const fits = (line: Line): boolean => (index === undefined ? [line.type, line.name, ...touchedBy(line)].some(has) : numberOf(line) === Number(index));
-  return allLines(trace).filter(fits).map(({ id }) => id);
+  return allLines(trace).filter((line) => line.made <= last && fits(line)).map(({ id }) => id);
 }
 
 const MOST = 5;
@@ -165,7 +166,7 @@ export function createGraph(trace: Trace, navigation: Navigation) {
   let operators: ReturnType<typeof createOperators> | null = null;
   let [position, isTaught] = [0, false];
   const focus = createFocus(trace, (lines, line) => canvas?.keep(lines, line));
-  const search = createSearch(trace, (lines) => canvas?.match(lines), lead);
+  const search = createSearch(trace, () => lastUnveiled(trace, position, isTaught), (lines) => canvas?.match(lines), lead);
   let selected: string | null = null;
   if (canvas) {
     const { viewport } = canvas;
@@ -207,6 +208,7 @@ export function createGraph(trace: Trace, navigation: Navigation) {
       position = at;
       canvas?.show(at, touched);
       operators?.show(at);
+      if (isTaught) search.look();
     },
     select(line: string | null) {
       selected = line;
@@ -221,6 +223,7 @@ export function createGraph(trace: Trace, navigation: Navigation) {
       isTaught = isOn;
       canvas?.teach(isOn);
       operators?.teach(isOn);
+      search.look();
     },
     table(isTable: boolean) {
       pane.classList.toggle("gv-tabular", isTable);

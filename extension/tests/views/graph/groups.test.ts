@@ -129,4 +129,6 @@ test("a search finds types, names, blobs and indices, in the order of the progra
   assert.deepEqual(matching(trace, "label"), ["f6", "b1"]);
   assert.deepEqual(matching(trace, ""), []);
   assert.deepEqual(matching(trace, "#99"), []);
+  const { made } = trace.backward.find(({ id }) => id === "b6")!;
+  assert.deepEqual(matching(trace, "relu", made - 1), ["f1", "f3", "b3"], "a lesson shows no more than has been made");
 });
