@@ -30,7 +30,7 @@ from .notebook.session_protocol import Advancing, Shown, Wait
 from .program import NetDef, NetError, Operator
 from .program.events import Aggregator, Event
 from .program.files import about, path_of, read_whole, write_together, write_whole
-from .program.operator import parts_of
+from .program.operator import check_text, parts_of
 from .runtime import Workspace
 from .runtime.watched import uncollected
 
@@ -147,10 +147,12 @@ class Session(Shown):
 
         Raises:
             FileError: `path` cannot be written, or the page would be too large for a browser. What was there stays.
-            StoreError: ``bad_budget``.
+            NetError: ``bad_name``, `title` is no text. StoreError: ``bad_budget``.
         """
         from .notebook.page import page
 
+        if title is not None:
+            check_text(title, "the title of a page")
         trace = self.trace() if len(self) <= MOST_EVENTS else self.view()
         with self._waiting() as progress:
             html = page(

@@ -11,7 +11,7 @@ import numpy as np
 from .code_line import Calls
 from .errors import GradvizError, NetError, count_of, repr_of, shorten
 from .files import about, read_whole, write_whole
-from .operator import Operator, check_operator
+from .operator import Operator, check_operator, check_text
 
 VERSION = 1
 """Version of the net file format that this gradviz writes and reads."""
@@ -61,7 +61,7 @@ class NetDef:
         external_inputs: Iterable[str] = (),
         external_outputs: Iterable[str] = (),
     ) -> None:
-        _check_title(name)
+        check_text(name, "the name of a net")
         self.name = name
         self.ops: list[Operator] = list(ops)
         self.calls = Calls()
@@ -274,15 +274,6 @@ def _check_version(version: object) -> None:
             f"This net is of format version {version!r}; this gradviz reads version {VERSION}.",
             kind="bad_file",
             ways_out=["Open it with the gradviz that wrote it, or save it again from there."],
-        )
-
-
-def _check_title(name: object) -> None:
-    if not isinstance(name, str) or any("\ud800" <= character <= "\udfff" for character in name):
-        raise NetError(
-            f"{shorten(repr_of(name))} cannot be the name of a net.",
-            kind="bad_name",
-            ways_out=['Write it as text, of whole characters: gradviz.Net("first").'],
         )
 
 

@@ -168,8 +168,19 @@ def check_name(name: object, what: str, operator_index: int | None = None) -> No
     )
 
 
+def check_text(text: object, what: str, operator_index: int | None = None) -> None:
+    """Raise NetError unless `text`, which people choose freely, is text of whole characters, as files hold it."""
+    if not isinstance(text, str) or any("\ud800" <= character <= "\udfff" for character in text):
+        raise NetError(
+            f"{shorten(repr_of(text))} cannot be {what}.",
+            kind="bad_name",
+            operator_index=operator_index,
+            ways_out=['Write it as text, of whole characters: "first".'],
+        )
+
+
 def check_operator(op: Operator, index: int | None = None) -> None:
-    """Raise NetError unless `op` is an operator whose type and blob names are legal names."""
+    """Raise NetError unless `op` is an operator whose type and blob names are legal names, and its own name is text."""
     if not isinstance(op, Operator):
         raise NetError(
             f"{repr_of(op)} is no operator.",
@@ -177,6 +188,8 @@ def check_operator(op: Operator, index: int | None = None) -> None:
             operator_index=index,
             ways_out=['Write gradviz.Operator("Tanh", ["x"], ["y"]), or net.Tanh("x", "y").'],
         )
+    if op.name != "":
+        check_text(op.name, "the name of an operator", index)
     check_name(op.type, "type", index)
     for name in op.inputs:
         check_name(name, "input", index)

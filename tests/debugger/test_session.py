@@ -260,6 +260,7 @@ def test_operators_to_skip_are_counted_in_integers_of_numpy_too(skip):
         (lambda session: load("."), "no_file"),
         (lambda session: load("nowhere.gradviz.json"), "no_file"),
         (lambda session: session.to_html("lesson.html", budget="much"), "bad_budget"),
+        (lambda session: session.to_html("lesson.html", title=1), "bad_name"),
         (lambda session: session.to_html("lesson.html", answers=-1), "bad_budget"),
         (lambda session: session.graph(5), "bad_theme"),
         (lambda session: session.latest(5), "bad_argument"),

@@ -106,11 +106,15 @@ def test_a_bad_name_is_refused_with_the_operators_index(name):
     assert net.to_dict() == before
 
 
-@pytest.mark.parametrize("title", [1, None, "half a character \ud83d"])
-def test_a_title_that_no_file_holds_is_refused(title):
+@pytest.mark.parametrize("name", [1, None, "half a character \ud83d"])
+def test_a_name_that_no_file_holds_is_refused(name):
     with pytest.raises(NetError, match="cannot be the name of a net") as caught:
-        Net(title)
+        Net(name)
     assert caught.value.kind == "bad_name"
+    net = Net("net")
+    with pytest.raises(NetError, match="cannot be the name of an operator") as caught:
+        net.Tanh("x", "y", name=name)
+    assert (caught.value.kind, net.ops) == ("bad_name", [])
 
 
 def test_an_unknown_type_is_answered_with_the_nearest():
