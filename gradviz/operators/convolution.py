@@ -348,6 +348,7 @@ def conv_spec(op: Operator, x: ArraySpec, w: ArraySpec, *bias: ArraySpec) -> Arr
     infer=conv_spec,
     args=CONV_ARGS,
 )
+@in_single
 def conv(op: Operator, x: Array, w: Array, b: Array | None = None) -> Array:
     """Convolution of images with filters. x: (n, c, h, w), w: (m, c / group, k, k), b: (m,) -> y: (n, m, h', w').
 

@@ -108,6 +108,12 @@ def test_columns_laid_out_in_parts_give_what_they_give_at_once(case: Case, monke
             np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
+def test_products_of_half_precision_are_added_up_in_single() -> None:
+    x, w = floats(2, 64, 6, 6, seed=1).astype(np.float16), floats(3, 64, 3, 3, seed=2).astype(np.float16)
+    (y,), (exact,) = (once("Conv", x.astype(dtype), w.astype(dtype), pad=1) for dtype in (np.float16, np.float64))
+    np.testing.assert_array_equal(y, exact.astype(np.float16))
+
+
 def test_outputs_choose_what_the_gradient_of_conv_computes() -> None:
     dy = floats(2, 6, 4, 4, seed=3)
     dw, db, dx = once("ConvGradient", X, W, dy, outputs=3, group=2)
