@@ -60,8 +60,7 @@ With less, BLAS spends its time on rearranging the filters; and new memory each 
 MANY_SHARED = 128
 """Where a row of a window has so many elements, in all channels, its columns are laid out once for all of its rows.
 
-With fewer, adding up the products takes more time than laying columns out again for each row; and where filters are not
-far fewer than columns, bringing them in order does.
+With fewer, adding up the products takes more time than that saves; and bringing filters in order, where they are many.
 """
 
 MANY_COLUMNS = 2048
@@ -104,15 +103,25 @@ class Convolution(NamedTuple):
     groups: int
     channels: int
     outputs: int
+    is_whole: bool = False
 
     @property
     def taps(self) -> int:
         """How many parts of a window share columns: its rows, or 1, the window as a whole."""
         rows, *others = self.windows.kernel
-        elements = self.channels // self.groups * prod(others)
-        columns = self.batch * prod(self.windows.places)
-        is_worth_it = elements >= MANY_SHARED and columns * self.groups >= 2 * self.outputs
-        return rows if is_worth_it and self.windows.stride[0] == 1 else 1
+        if self.is_whole or self.windows.stride[0] > 1:
+            return 1
+        elements, columns = self.channels // self.groups * prod(others), self.batch * prod(self.windows.places)
+        return rows if elements >= MANY_SHARED and columns * self.groups >= 2 * self.outputs else 1
+
+    def beside(self, *factors: Array) -> "Convolution":
+        """It for images that are multiplied with these: with windows as a whole where those are not finite.
+
+        Then the products with zeros of margins, which taps skip, are NaN. A card has no use for parts.
+        """
+        if self.taps == 1 or all(isinstance(one, np.ndarray) and np.isfinite(one).all() for one in factors):
+            return self
+        return self._replace(is_whole=True)
 
     @property
     def tap_windows(self) -> Windows:
@@ -154,12 +163,8 @@ class Convolution(NamedTuple):
         `like`: an array that lies where they shall.
         """
         for block in self.blocks(dtype):
-            shape = (
-                self.channels,
-                prod(self.tap_windows.kernel),
-                *[last - first for first, last in block.places],
-                self.batch,
-            )
+            places = [last - first for first, last in block.places]
+            shape = (self.channels, prod(self.tap_windows.kernel), *places, self.batch)
             yield block, scratch("columns", like, dtype, self.groups * self.height * len(block)).reshape(shape)
 
     def as_columns(self, array: Array) -> Array:
@@ -212,9 +217,8 @@ class Convolution(NamedTuple):
         """dF = dY·Xᵀ. images: (c, ..., n) `in_phases`, maps: (m, ..., n) -> `filter_matrices`."""
         by_group = self.by_group(maps)
         is_turned = by_group.shape[-1] >= MANY_COLUMNS
-        shape = (self.taps, self.groups, self.outputs // self.groups, self.height)
-        if is_turned:
-            shape = (*shape[:2], *reversed(shape[2:]))
+        sizes = self.outputs // self.groups, self.height
+        shape = (self.taps, self.groups, *(reversed(sizes) if is_turned else sizes))
         totals = np.zeros_like(maps, np.result_type(images.dtype, maps.dtype), shape=shape, order="C")
         for columns, x in self.each_columns(images):
             for tap, there, here in self.met_by_taps(columns):
@@ -358,7 +362,7 @@ def conv(op: Operator, x: Array, w: Array, b: Array | None = None) -> Array:
     then all behind) for any number of dimensions. Each of `group` groups of filters reads its own channels.
     With `order` NHWC: x: (n, h, w, c), w: (m, k, k, c / group) -> y: (n, h', w', m).
     """
-    layer = convolution(op, x.shape, w.shape)
+    layer = convolution(op, x.shape, w.shape).beside(w)
     images = in_phases(batch_last(op, x), layer.tap_windows)
     return batch_first(op, add_bias(layer.forward(filter_matrices(op, w, layer), images), b))
 
@@ -434,7 +438,7 @@ def conv_transpose(op: Operator, x: Array, w: Array, b: Array | None = None) -> 
     The other arguments are those of Conv. Source: Dumoulin and Visin, A guide to convolution arithmetic for deep
     learning (2016), arXiv:1603.07285, chapter 4.
     """
-    layer = transposed(op, x.shape, w.shape)
+    layer = transposed(op, x.shape, w.shape).beside(w)
     return batch_first(op, add_bias(layer.image_gradient(filter_matrices(op, w, layer), batch_last(op, x)), b))
 
 
@@ -466,6 +470,7 @@ def conv_gradient(op: Operator, x: Array, w: Array, dy: Array) -> Arrays:
     (layer, _, _), (with_bias, with_x) = layer_of(op, x.shape, w.shape), gradients_asked(op)
     x, dy, is_transposed = batch_last(op, x), contiguous(batch_last(op, dy)), op.type.startswith("ConvTranspose")
     images, maps = (dy, x) if is_transposed else (x, dy)
+    layer = layer.beside(w, maps)
     images = in_phases(images, layer.tap_windows)
     gradients = [filters_of(op, layer.filter_gradient(images, maps), w, layer)]
     if with_bias:

@@ -108,6 +108,20 @@ def test_columns_laid_out_in_parts_give_what_they_give_at_once(case: Case, monke
             np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("margin", ["top", "left"])
+def test_an_infinity_over_a_margin_of_zeros_is_nan(margin: str) -> None:
+    x, w = np.ones((2, 64, 4, 4)), np.zeros((1, 64, 3, 3))
+    w[0, 0, 0, 0] = np.inf
+    (y,) = once("Conv", x, w, pad=1)
+    dw, dx = once("ConvGradient", x, np.ones_like(w), np.full_like(y, np.inf), outputs=2, pad=1, no_bias=1)
+    at_margin = (slice(None), slice(None), 0) if margin == "top" else (..., 0)
+    assert np.isnan(y[at_margin]).all()
+    assert np.isposinf(y[..., 1:, 1:]).all()
+    assert np.isnan(dw[at_margin]).all()
+    assert np.isposinf(dw[..., 1, 1]).all()
+    assert np.isposinf(dx).all()
+
+
 def test_products_of_half_precision_are_added_up_in_single() -> None:
     x, w = floats(2, 64, 6, 6, seed=1).astype(np.float16), floats(3, 64, 3, 3, seed=2).astype(np.float16)
     (y,), (exact,) = (once("Conv", x.astype(dtype), w.astype(dtype), pad=1) for dtype in (np.float16, np.float64))
