@@ -1,9 +1,9 @@
 // The graph's pane: the drawing, or the table of the operators, and what is done to them: zoom, search, focus.
 
-import { addTo, allLines, forwardOf, linesById, netOf, numberOf, subnetOf } from "../../model/recording/lookup";
+import { lineState } from "../../model/recording/cursor";
+import { addTo, allLines, forwardOf, lengthOf, linesById, netOf, numberOf, subnetOf } from "../../model/recording/lookup";
 import type { BreakpointEntry, Line, Trace } from "../../model/schema";
 import { messageOf } from "../../model/schema/reader";
-import { lastUnveiled } from "../../lesson/lesson";
 import { button, element, iconButton, ICONS, leave } from "../elements/dom";
 import { enter, textField } from "../elements/controls";
 import type { Navigation } from "../elements/navigation";
@@ -14,8 +14,8 @@ import { createOperators } from "./operators";
 
 const SEARCH_HINT = "Operators whose type, name or blobs have this in them, or #index; Enter goes to the next one, Escape ends the search (s)";
 
-/** `match` gets what matches of what may be shown until the event `last`, and `lead` the one that the person goes to. */
-function createSearch(trace: Trace, last: () => number, match: (lines: string[]) => void, lead: (line: string) => void) {
+/** `match` gets what matches of what is there by the position `until`, and `lead` the one that the person goes to. */
+function createSearch(trace: Trace, until: () => number, match: (lines: string[]) => void, lead: (line: string) => void) {
   const input = textField({ "aria-label": "Search the graph", placeholder: "Find…  type, blob, #2", title: SEARCH_HINT });
   const count = element("span", { class: "gv-note", role: "status" });
   let matches: string[] = [];
@@ -27,7 +27,7 @@ function createSearch(trace: Trace, last: () => number, match: (lines: string[])
   }
 
   function look(): void {
-    matches = matching(trace, input.value, last());
+    matches = matching(trace, input.value, until());
     at = -1;
     match(matches);
     tell();
@@ -48,14 +48,14 @@ function createSearch(trace: Trace, last: () => number, match: (lines: string[])
   return { element: element("div", { class: "gv-search", role: "search" }, input, count), focus: () => enter(input), look };
 }
 
-/** The lines made by the event `last` that a text means, in the order of the program: "#12" by index, others by type, name and blobs. */
-export function matching(trace: Trace, text: string, last = Infinity): string[] {
+/** The lines, there by the position `until`, that a text means, in the order of the program: "#12" by index, others by type, name and blobs. */
+export function matching(trace: Trace, text: string, until = lengthOf(trace)): string[] {
   const wanted = text.trim().toLowerCase();
   if (wanted === "") return [];
   const index = /^#(\d+)$/.exec(wanted)?.[1];
   const has = (name: string): boolean => name.toLowerCase().includes(wanted);
   const fits = (line: Line): boolean => (index === undefined ? [line.type, line.name, ...touchedBy(line)].some(has) : numberOf(line) === Number(index));
-  return allLines(trace).filter((line) => line.made <= last && fits(line)).map(({ id }) => id);
+  return allLines(trace).filter((line) => fits(line) && lineState(trace, line, until) !== "future").map(({ id }) => id);
 }
 
 const MOST = 5;
@@ -166,7 +166,7 @@ export function createGraph(trace: Trace, navigation: Navigation) {
   let operators: ReturnType<typeof createOperators> | null = null;
   let [position, isTaught] = [0, false];
   const focus = createFocus(trace, (lines, line) => canvas?.keep(lines, line));
-  const search = createSearch(trace, () => lastUnveiled(trace, position, isTaught), (lines) => canvas?.match(lines), lead);
+  const search = createSearch(trace, () => (isTaught ? position : lengthOf(trace)), (lines) => canvas?.match(lines), lead);
   let selected: string | null = null;
   if (canvas) {
     const { viewport } = canvas;

@@ -131,4 +131,5 @@ test("a search finds types, names, blobs and indices, in the order of the progra
   assert.deepEqual(matching(trace, "#99"), []);
   const { made } = trace.backward.find(({ id }) => id === "b6")!;
   assert.deepEqual(matching(trace, "relu", made - 1), ["f1", "f3", "b3"], "a lesson shows no more than has been made");
+  assert.deepEqual(matching(trace, "relu", 0), ["f1", "f3"], "the forward net is there before anything happens");
 });
