@@ -94,8 +94,8 @@ class Block(NamedTuple):
 class Convolution(NamedTuple):
     """A linear map from `channels` images to `outputs` maps, each computed from the images of its own of `groups`.
 
-    Where it pays, rows of windows share columns: one row of a window is laid out over all rows of an image, and the
-    products with the rows of filters, the `taps`, are added up, each where it belongs.
+    Where it pays, unless it `is_whole`, rows of windows share columns: one row of a window is laid out over all rows of
+    an image, and the products with the rows of filters, the `taps`, are added up, each where it belongs.
     """
 
     batch: int

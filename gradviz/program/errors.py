@@ -133,6 +133,11 @@ LONGEST_QUOTED = 60
 """Characters of a text that messages quote whole."""
 
 
+def has_half_character(text: str) -> bool:
+    """Whether one half of a character beyond the first 65 536 stands alone, which no file in UTF-8 can hold."""
+    return any("\ud800" <= character <= "\udfff" for character in text)
+
+
 def shorten(text: str) -> str:
     """`text` in quotes when it needs them, cut in the middle when it is longer than `LONGEST_QUOTED`."""
     if len(text) > LONGEST_QUOTED:

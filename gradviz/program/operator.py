@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 import numpy as np
 
-from .errors import NetError, repr_of, shorten
+from .errors import NetError, has_half_character, repr_of, shorten
 
 MAX_NAME_LENGTH = 500
 MAX_DIGITS = 9
@@ -170,7 +170,7 @@ def check_name(name: object, what: str, operator_index: int | None = None) -> No
 
 def check_text(text: object, what: str, operator_index: int | None = None) -> None:
     """Raise NetError unless `text`, which people choose freely, is text of whole characters, as files hold it."""
-    if not isinstance(text, str) or any("\ud800" <= character <= "\udfff" for character in text):
+    if not isinstance(text, str) or has_half_character(text):
         raise NetError(
             f"{shorten(repr_of(text))} cannot be {what}.",
             kind="bad_name",

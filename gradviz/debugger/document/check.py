@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from msgspec import inspect
 
-from ...program.errors import shorten
+from ...program.errors import has_half_character, shorten
 from .bounds import (
     BLOB_VERSION,
     LARGEST,
@@ -71,7 +71,7 @@ def fault_of_marks(marked: Trace | Marked) -> tuple[str, str] | None:
     for where, text in texts:
         if len(text) > LONGEST_MARK:
             return where, f"its length is {len(text)}, more than {LONGEST_MARK}"
-        if any("\ud800" <= character <= "\udfff" for character in text):
+        if has_half_character(text):
             return where, "it holds half a character, which no file can"
     return None
 
