@@ -26,6 +26,7 @@ class ScopeStack:
 
     __slots__ = ("_count", "below", "top")
     shape, dtype = SCOPE
+    size = 0
 
     def __init__(
         self, top: "Mapping[str, Array | ScopeStack] | None" = None, below: "ScopeStack | None" = None

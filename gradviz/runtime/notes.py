@@ -6,7 +6,6 @@ in which run and round it began, and the arrays that it found and wrote, one aft
 
 from __future__ import annotations
 
-import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from functools import cached_property
@@ -37,7 +36,7 @@ RunNote = list[Any]
 steps as they were planned, and of a Do the mapping that it works on, else None. Behind these what it found and what it
 wrote: arrays, stacks of workspaces, and what stands for arrays in a store; None: nothing was there.
 """
-HEAD, BEHIND = 5, sys.maxsize
+HEAD, BEHIND = 5, 1 << 32
 """How much of a note stands before what the run found, and a place that no note has."""
 
 Lookup = Callable[[str], Any]
@@ -206,21 +205,22 @@ class Runs(Sequence[Run]):
 
     def entry(self, number: int, key: Key) -> Any:
         """What stands for a version in a run, of which nothing is read back; None: not computed."""
-        note, place = self.notes[number], self.place(key, number)
+        note = self.notes[number]
+        place = HEAD + note[0].slots.get(key, BEHIND)
         return note[place] if place < len(note) else None
 
     def column(self, key: Key, numbers: Sequence[int]) -> list[Any]:
         """What stands for a version in some runs of one half, of which nothing is read back; None: not computed."""
-        return self.each(numbers, repeat(self.place(key, numbers[0]) if numbers else BEHIND))
+        return self.each(numbers, repeat(self.place(key, numbers[0] if numbers else NOWHERE)))
 
     def place(self, key: Key, number: int) -> int:
         """Where the notes of a run, and of others of its half, have a version; `BEHIND` all: nowhere."""
-        slot = self.notes[number][0].slots.get(key)
-        return BEHIND if slot is None else HEAD + slot
+        return BEHIND if number == NOWHERE else HEAD + self.half_of(number).slots.get(key, BEHIND)
 
     def each(self, numbers: Iterable[int], places: Iterable[int]) -> list[Any]:
         """What stands at places of the notes of runs, one after the other; None: nothing was computed."""
-        pairs = zip(map(self.notes.__getitem__, numbers), places, strict=False)
+        notes = self.notes or [[]]  # of `NOWHERE` any, of which the place is behind all
+        pairs = zip(map(notes.__getitem__, numbers), places, strict=False)
         return [note[place] if place < len(note) else None for note, place in pairs]
 
 

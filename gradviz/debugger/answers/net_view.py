@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 import msgspec
 
@@ -22,6 +23,7 @@ from ...program.events import Accumulated, Failed, Ran
 from ...program.operator import MAX_DIGITS, key_of, version_in
 from ..document import Value
 from ..journal import NetText, Statement, Writing
+from ..statistics import WORKSPACES
 from ..steering import FEED, CursorError, unknown
 from .recorded import Recorded
 
@@ -192,13 +194,20 @@ class NetView:
         view = self.of(runs[0]) if runs else NetView(self.recorded, self.position, net)
         return view, versions[0 if blob.statement is None else -1]
 
-    def run_with(self, blob: Writing) -> int | None:
-        """Which of the two runs of a nested net knows a version, first the one forward; None: neither does."""
+    def found(self, blob: Writing) -> tuple[int, Any] | None:
+        """Which of the two runs of a nested net knows a version, first the one forward, and what stands for it there;
+        None: neither does."""
         for is_backward in (False, True):
             run = self.run_of(is_backward=is_backward)
-            if run is not None and self.recorded.identity(run, blob.key) is not None:
-                return run
+            entry = None if run is None else self.recorded.entry(run, blob.key)
+            if run is not None and entry is not None:
+                return run, entry
         return None
+
+    def run_with(self, blob: Writing) -> int | None:
+        """Which of the two runs it is."""
+        found = self.found(blob)
+        return None if found is None else found[0]
 
     def value(self, blob: Writing) -> Value | None:
         """The statistics of a version; None: not computed."""
@@ -215,8 +224,14 @@ class NetView:
 
     def norm(self, blob: Writing) -> float | None:
         """The norm of a version; None: not computed, or it holds no numbers."""
-        run = self.run_with(blob) if self.net.path else None
-        return None if self.net.path and run is None else self.recorded.norm(run, blob.key)
+        if self.recorded.trace is not None:
+            value = self.value(blob)
+            return None if value is None or value.dtype == WORKSPACES else float(value.norm or 0)
+        if self.net.path:
+            _, array = self.found(blob) or (None, None)
+        else:
+            array = self.recorded.recording.values.get(blob.key)
+        return None if array is None or isinstance(array, ScopeStack) else self.recorded.norm(array)
 
     def array(self, blob: Writing) -> Array | ScopeStack | None:
         """The array of a version; None: not computed, or the recording was read from a file."""

@@ -253,9 +253,8 @@ def _growing(view: NetView, blob: Writing, factor: float) -> list[Step]:
     steps: dict[object, tuple[Producer, float]] = {}
     while (place := (producer := producer_of(view, blob)).place) not in steps:
         view = producer.view
-        read = [(_norm(view, one), one) for one in _flowing(producer)]
-        norms = [(norm, str(one), one) for norm, one in read if norm is not None]
-        before, _, blob = max(norms, default=(0.0, "", blob), key=lambda one: one[:2])
+        norms = [(norm, one) for one in _flowing(producer) if (norm := _norm(view, one)) is not None]
+        before, blob = max(norms, default=(0.0, blob), key=lambda one: (one[0], str(one[1])))
         steps[place] = producer, before
         if not before > 0:
             break
@@ -353,10 +352,11 @@ def producer_of(view: NetView, blob: Writing) -> Producer:
     statement = blob.statement
     if statement is not None and statement.nets:
         return _inside(view, statement, blob) or _left(view, statement, blob) or Producer(view, blob, statement)
-    run = view.run_with(blob) if statement is None and view.net.path else None
-    if run is None:
+    found = view.found(blob) if statement is None and view.net.path else None
+    if found is None:
         return Producer(view, blob, statement)
-    if (maker := view.recorded.maker(run, blob.key)) is not None:
+    run, entry = found
+    if (maker := view.recorded.maker(run, entry)) is not None:
         return Producer(view.of(maker[0]), maker[1], maker[1].statement)
     return _around(view, run, blob) or Producer(view, blob, None)
 

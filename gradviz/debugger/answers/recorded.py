@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from operator import itemgetter
+from typing import Any
 
-from ...operators.scopes import ScopeStack
+import numpy as np
+
+from ...operators.registry import Array
 from ..document import Schedule, Source, Trace
-from ..journal import Key, Recording, Writing
-from ..statistics import WORKSPACES, norm_of
+from ..journal import NOWHERE, Indices, Key, Recording, Writing
+from ..statistics import norm_of
 from ..telling import DocumentValues, Story, schedule_of, sources_of
 
 Maker = tuple[int, Writing]
@@ -72,30 +74,20 @@ class Recorded:
         runs = self.runs_in(around, run.net.path, is_backward=not run.is_backward)
         return runs[at] if at < len(runs) else None
 
-    def norm(self, run: int | None, key: Key) -> float | None:
-        """The norm of a version, of which no more is measured; None: it was not computed, or holds no numbers."""
-        if self.trace is not None:
-            value = self.values.of(run, key)
-            return None if value is None or value.dtype == WORKSPACES else float(value.norm or 0)
-        array = self.recording.values.get(key) if run is None else self.runs.entry(run, key)
-        if array is None or isinstance(array, ScopeStack):
-            return None
+    def norm(self, array: Array) -> float:
+        """The norm of an array, of which no more is measured."""
         if id(array) not in self._norms:
             self._norms[id(array)] = array, norm_of(array)
         return self._norms[id(array)][1]
 
-    def identity(self, run: int, key: Key) -> int | None:
-        """The same number for the same array, whatever it is called; None: it was not computed."""
-        if self.is_saved:
-            return self.values.number(run, key)
-        array = self.runs.entry(run, key)
-        return None if array is None else id(array)
+    def entry(self, run: int, key: Key) -> Any:
+        """What stands for a version in a run, whatever that is called: an array, or the number of one in a file; None:
+        not computed."""
+        return self.values.number(run, key) if self.is_saved else self.runs.entry(run, key)
 
-    def maker(self, run: int, key: Key) -> Maker | None:
-        """Which kernel in a nested net computed the array that a run has, perhaps under another name in another run."""
-        array = self.identity(run, key)
-        if array is None:
-            return None
+    def maker(self, run: int, entry: Any) -> Maker | None:
+        """Which kernel in a nested net computed what a run has, perhaps under another name in another run."""
+        array = entry if self.is_saved else id(entry)
         maker = self._forward_makers.get(array)
         return self._backward_makers.get(array) if maker is None and self.runs.half_of(run).is_backward else maker
 
@@ -109,31 +101,29 @@ class Recorded:
 
     def _makers(self, *, is_backward: bool) -> dict[int, Maker]:
         """The kernels that computed the arrays of one direction; what they handed on of their inputs is not theirs."""
-        makers: dict[int, Maker] = {}
+        outputs: list[Writing] = []
+        computed = [np.zeros((3, 0), np.int64)]  # arrays, their runs, and the numbers of the outputs
         for (path, half), runs in self.recording.halves.items():
-            if half != is_backward:
-                continue
-            net, identities = self.text.net(path), self._identities(runs)
-            kernels = [one for one in (net.operators if half else net.forward) if not one.nets]
-            for kernel in kernels:
-                read = [identities(one.key) for one in kernel.inputs]
-                for writing in kernel.outputs:
-                    wrote = identities(writing.key)
-                    for before in read:
-                        wrote = [None if one == other else one for one, other in zip(wrote, before, strict=True)]
-                    # Of several runs the first stays.
-                    pairs = zip(reversed(wrote), reversed(runs), strict=True)
-                    of_output = {array: (run, writing) for array, run in pairs if array is not None}
-                    for array in of_output.keys() & makers.keys():
-                        of_output[array] = min(makers[array], of_output[array], key=itemgetter(0))
-                    makers |= of_output
-        return makers
+            net = self.text.net(path)
+            for kernel in (net.operators if half else net.forward) if half == is_backward else ():
+                read = [] if kernel.nets else [self._identities(runs, one.key) for one in kernel.inputs]
+                for output in () if kernel.nets else kernel.outputs:
+                    arrays = self._identities(runs, output.key)
+                    is_own = np.logical_and.reduce([arrays != before for before in (NOWHERE, *read)])
+                    computed.append(np.stack([arrays, runs, np.full(len(runs), len(outputs))])[:, is_own])
+                    outputs.append(output)
+        arrays, runs, numbers = np.concatenate(computed, axis=1)
+        order = np.argsort(runs, kind="stable")[::-1]  # of several runs the first stays
+        makers = zip(runs[order].tolist(), map(outputs.__getitem__, numbers[order].tolist()), strict=True)
+        return dict(zip(arrays[order].tolist(), makers, strict=True))
 
-    def _identities(self, runs: Sequence[int]) -> Callable[[Key], list[int | None]]:
-        """Gives the identity of a version in each of some runs."""
+    def _identities(self, runs: Sequence[int], key: Key) -> Indices:
+        """What identifies a version in each of some runs; `NOWHERE`: not computed."""
         if self.is_saved:
-            return lambda key: [self.identity(run, key) for run in runs]
-        return lambda key: [None if one is None else id(one) for one in self.runs.column(key, runs)]
+            numbers = (self.entry(run, key) for run in runs)
+            return np.array([NOWHERE if one is None else one for one in numbers], np.int64)
+        arrays = np.fromiter(map(id, self.runs.column(key, runs)), np.int64)
+        return np.where(arrays == id(None), NOWHERE, arrays)
 
     @cached_property
     def schedule(self) -> Schedule | None:

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from ...operators.registry import Array
+from ...operators.scopes import ScopeStack
 from ...runtime.devices import CPU, current, device_of, is_on_gpu, moved
 from ...runtime.watched import uncollected
 from ..document import PREVIEW_COLUMNS, PREVIEW_ROWS, Number, Value, number, rows_and_columns
@@ -29,6 +29,9 @@ POWERS = 10.0 ** np.arange(23)
 
 FEW = 24
 """Numbers that are rounded one by one in less time than together."""
+
+HERE = np.ndarray, ScopeStack
+"""What lies on no card."""
 
 FULL_PREVIEW = (PREVIEW_ROWS, PREVIEW_COLUMNS)
 
@@ -64,7 +67,7 @@ def _alike(arrays: Iterable[Array], preview: tuple[int, int], *, are_short: bool
     values: dict[int, Value] = {}
     with uncollected():
         for places, some in _kinds(arrays):
-            values.update(zip(places.tolist(), _measured(some, preview, are_short=are_short), strict=True))
+            values.update(zip(places, _measured(some, preview, are_short=are_short), strict=True))
     return [values[place] for place in range(len(values))]
 
 
@@ -91,23 +94,25 @@ class Columns(NamedTuple):
         """Of each array whether it has a number of this name."""
         if name in COUNTS:
             return np.ones(len(self.kind), bool)
-        has_elements = np.array([one.size > 0 for one in self.kinds], bool)
+        has_elements = np.array([one.size > 0 and one.dtype != WORKSPACES for one in self.kinds], bool)
         has: np.ndarray[Any, Any] = has_elements[self.kind] if name == "norm" else self.numbers["finite"] > 0
         return has
 
 
-def columns(arrays: Iterable[Array], *, are_short: bool = False) -> Columns:
-    """What `all_statistics` or, where they `are_short`, `short_statistics` says of `arrays`, field by field."""
+def columns(values: Iterable[Array | ScopeStack], *, are_short: bool = False) -> Columns:
+    """What `all_statistics` or, where they `are_short`, `short_statistics` says of arrays, field by field; stacks of
+    workspaces are all of one kind, that of no workspaces."""
     kinds, places, tables = [], [], []
     with uncollected(), np.errstate(all="ignore"):
-        for some, alike in _kinds(arrays):
-            kinds.append(_without_numbers(alike[0]))
-            places.append(some)
+        for some, alike in _kinds(values):
+            first = alike[0]
+            kinds.append(of_stack(0, 0) if isinstance(first, ScopeStack) else _without_numbers(first))
+            places.append(np.array(some))
             tables.append(_moments_table(alike))
     count = sum(map(len, places))
     kind, table = np.zeros(count, np.int64), np.zeros((len(Moments._fields), count))
-    for one, (some, numbers_of_kind) in enumerate(zip(places, tables, strict=True)):
-        kind[some], table[:, some] = one, numbers_of_kind
+    for one, (at, numbers_of_kind) in enumerate(zip(places, tables, strict=True)):
+        kind[at], table[:, at] = one, numbers_of_kind
     return Columns(kinds, kind, dict(zip(Moments._fields, table, strict=True)), are_short)
 
 
@@ -126,38 +131,24 @@ def _stacked(arrays: Sequence[Array]) -> Array:
     """Arrays of one shape as one."""
     if len(arrays) == 1:
         return arrays[0][None]
-    several = arrays if arrays[0].ndim else [one.reshape(1) for one in arrays]
-    return np.concatenate(several).reshape(len(arrays), *arrays[0].shape)  # faster than to stack them
+    return np.array(arrays) if type(arrays[0]) is np.ndarray else np.stack(arrays)
 
 
-def _kinds(arrays: Iterable[Array]) -> Iterator[tuple[NDArray[np.int64], list[Array]]]:
-    """`arrays` of one shape and dtype that lie on one device, and their places among all, as many as fit at once."""
-    before = 0
-    for some in _batches(arrays):
-        codes: dict[object, int] = {}
-        code = np.array([codes.setdefault(_kind(array), len(codes)) for array in some])
-        for one in range(len(codes)):
-            places = np.flatnonzero(code == one)
-            yield places + before, [some[place] for place in places.tolist()]
-        before += len(some)
-
-
-def _kind(array: Array) -> object:
-    return array.shape, array.dtype, None if type(array) is np.ndarray else str(device_of(array))
-
-
-def _batches(arrays: Iterable[Array]) -> Iterator[list[Array]]:
-    """`arrays` in lists of at most TOGETHER elements, or of one array."""
-    batch: list[Array] = []
+def _kinds(values: Iterable[Any]) -> Iterator[tuple[list[int], list[Any]]]:
+    """The places of arrays of one shape and dtype that lie on one device, or of all stacks, and they; of each TOGETHER
+    elements, or of one array, at once."""
+    alike: dict[object, tuple[list[int], list[Any]]] = {}
     elements = 0
-    for array in arrays:
-        if batch and elements + array.size > TOGETHER:
-            yield batch
-            batch, elements = [], 0
-        batch.append(array)
-        elements += array.size
-    if batch:
-        yield batch
+    for place, value in enumerate(values):
+        elements += value.size
+        if elements > TOGETHER:
+            yield from alike.values()
+            alike, elements = {}, value.size
+        kind = value.shape, value.dtype, None if type(value) in HERE else str(device_of(value))
+        places, some = alike.get(kind) or alike.setdefault(kind, ([], []))
+        places.append(place)
+        some.append(value)
+    yield from alike.values()
 
 
 def of_stack(index: int, count: int, seconds: float | None = None) -> Value:

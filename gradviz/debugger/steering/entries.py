@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ...operators.scopes import ScopeStack
 from ..document import Value
 from ..journal import NOWHERE, Indices
-from ..statistics import Columns, columns, of_stack
+from ..statistics import WORKSPACES, Columns, columns, of_stack
 from ..telling import RecordedValue, measure
 from .conditions import FIELDS, Column, Result, column_of
+
+AT_ONCE = 1 << 14
+"""Values that are measured at once, so that the small ones stay in the cache of a processor."""
 
 
 class Entries:
@@ -27,7 +29,8 @@ class Entries:
     def __init__(self, values: Sequence[RecordedValue | None], runs: Indices) -> None:
         self._values = values
         self._runs = runs
-        self.has_value = np.array([one is not None for one in values], bool)
+        self._identities = np.fromiter(map(id, values), np.int64)
+        self.has_value = self._identities != id(None)
         self._columns: dict[str, Column] = {}
 
     def value(self, place: int) -> Value:
@@ -52,43 +55,34 @@ class Entries:
         for places, which, measured in self._measured:
             column.values[places] = measured.of(attribute)[which]
             column.has_value[places] = measured.has(attribute)[which]
-        if attribute in ("nan", "inf", "zero"):
-            column.values[self._stacks], column.has_value[self._stacks] = 0, True
         return column
 
     @cached_property
-    def _stacks(self) -> list[int]:
-        return [place for place, one in enumerate(self._values) if type(one) is ScopeStack]
-
-    @cached_property
     def _measured(self) -> list[tuple[Indices, Indices, Columns]]:
-        """The places of arrays around all nested nets, and of those in runs; and what is measured of them: of each
-        place which of the arrays there, since loops hand the same one on and it is measured once."""
-        is_array = self.has_value.copy()
-        is_array[self._stacks] = False
+        """The places of values around all nested nets, and of those in runs; and what is measured of them: of each
+        place which of the values there, since loops hand the same one on and it is measured once."""
         parts: list[tuple[Indices, Indices, Columns]] = []
         for are_short in (False, True):
-            places = np.flatnonzero(is_array & ((self._runs != NOWHERE) == are_short))
-            if len(places):
-                every: list[Any] = [self._values[place] for place in places.tolist()]
-                _, first, which = np.unique([id(one) for one in every], return_index=True, return_inverse=True)
-                arrays = [every[place] for place in first.tolist()]
-                parts.append((places, which, columns(arrays, are_short=are_short)))
+            places = np.flatnonzero(self.has_value & ((self._runs != NOWHERE) == are_short))
+            for some in np.array_split(places, len(places) // AT_ONCE + 1):
+                _, first, which = np.unique(self._identities[some], return_index=True, return_inverse=True)
+                distinct: list[Any] = [self._values[place] for place in some[first].tolist()]
+                parts.append((some, which, columns(distinct, are_short=are_short)))
         return parts
 
     @cached_property
     def _kinds(self) -> tuple[list[Value], Indices]:
-        """What has one shape, dtype and device each, and of each value which; -1: not computed."""
+        """What has one shape, dtype and device each, and of each value which; `NOWHERE`: not computed."""
         kinds: list[Value] = []
-        kind = np.full(len(self._values), -1)
+        kind = np.full(len(self._values), NOWHERE)
         for places, which, measured in self._measured:
             kind[places] = measured.kind[which] + len(kinds)
             kinds += measured.kinds
-        for place in self._stacks:
-            stack = self._values[place]
-            assert isinstance(stack, ScopeStack)
-            kind[place] = len(kinds)
-            kinds.append(of_stack(0, len(stack)))
+        for place, one in enumerate(kind.tolist()):
+            if one != NOWHERE and kinds[one].dtype == WORKSPACES:  # of a height of its own
+                stack: Any = self._values[place]
+                kind[place] = len(kinds)
+                kinds.append(of_stack(0, len(stack)))
         return kinds, kind
 
 

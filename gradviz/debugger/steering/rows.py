@@ -131,8 +131,8 @@ class Rows:
         begins = np.full(len(self._events), NOWHERE)
         outputs = np.cumsum([0, *(len(one.outputs) for one in runs.statements)])[runs.numbers]
         begins[runs.events] = np.where(self._writes[runs.events] > 0, outputs, NOWHERE)
-        numbers = begins[self.events]
-        slots = np.arange(len(numbers)) - self._first[self.events]
+        numbers = np.repeat(begins, self._counts)
+        slots = np.arange(len(numbers)) - np.repeat(self._first, self._counts)
         return np.where(numbers == NOWHERE, NOWHERE, numbers + slots)
 
     @cached_property
@@ -157,8 +157,7 @@ class Rows:
         which = np.append(self._numbers[ran_], np.arange(len(self._outputs), len(keys)))
         rows = np.append(ran_, np.array([row for row, _ in given], np.int64))
         frames = np.append(self._frames_of(ran_), np.full(len(given), NOWHERE))
-        values, order = self._values.each(frames, which, keys), np.argsort(rows, kind="stable")
-        return rows[order], Entries([values[place] for place in order.tolist()], frames[order])
+        return rows, Entries(self._values.each(frames, which, keys), frames)
 
     @consistent
     def odd(self, count: str) -> Indices:

@@ -47,7 +47,7 @@ class DocumentValues:
         """The statistics of versions around all nested nets; None: not computed."""
         return [self.of(None, key) for key in keys]
 
-    def each(self, runs: Indices, which: Indices, keys: Sequence[Key]) -> Sequence[RecordedValue | None]:
+    def each(self, runs: Indices, which: Indices, keys: Sequence[Key]) -> list[RecordedValue | None]:
         """Versions in runs of nested nets, or `NOWHERE`, one after the other; None: not computed.
 
         Args:
@@ -100,18 +100,15 @@ class MeasuredValues(DocumentValues):
         """The blob versions that were fed or computed around all nested nets, or in a run of one."""
         return iter(self._recording.values_of(frame))
 
-    def each(self, runs: Indices, which: Indices, keys: Sequence[Key]) -> Sequence[RecordedValue | None]:
+    def each(self, runs: Indices, which: Indices, keys: Sequence[Key]) -> list[RecordedValue | None]:
         """Versions in runs of nested nets, or `NOWHERE`, one after the other, unmeasured; None: not computed."""
-        around, inner = np.flatnonzero(runs == NOWHERE), np.flatnonzero(runs != NOWHERE)
-        outermost = self._recording.values
-        values: list[RecordedValue | None] = [outermost.get(keys[number]) for number in which[around].tolist()]
-        if len(inner):
-            numbers, first, each = np.unique(which[inner], return_index=True, return_inverse=True)
-            pairs = zip(numbers.tolist(), runs[inner[first]].tolist(), strict=True)
-            places = np.array([self._recording.runs.place(keys[number], run) for number, run in pairs])[each]
-            values += self._recording.runs.each(runs[inner].tolist(), places.tolist())
-            order = np.argsort(np.append(around, inner), kind="stable").tolist()
-            values = [values[place] for place in order]
+        recorded, one_run = self._recording, np.full(len(keys), NOWHERE)
+        one_run[which] = runs
+        places = np.array([*map(recorded.runs.place, keys, one_run.tolist())], np.int64)[which]
+        values: list[RecordedValue | None] = recorded.runs.each(runs.tolist(), places.tolist())
+        around = np.flatnonzero(runs == NOWHERE)
+        for at, number in zip(around.tolist(), which[around].tolist(), strict=True):
+            values[at] = recorded.values.get(keys[number])
         return values
 
     def left_by(self, frame: int | None, key: Key) -> int | None:
