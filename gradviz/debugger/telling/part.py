@@ -281,7 +281,7 @@ class _Part:
         distinct: list[tuple[Any, int, Key]] = []
         frames = []
         for old in self._frames:
-            run = recording.runs[old]
+            run, note = recording.runs[old], recording.runs.notes[old]
             net = nets[run.net.path]
             places: list[int | None] = []
             for key in map(key_of, net.blobs):
@@ -289,7 +289,7 @@ class _Part:
                 places.append(None if one is None else number.setdefault(id(one), len(distinct)))
                 if places[-1] == len(distinct):
                     distinct.append((one, old, key))
-            frames.append(frame_of(recording, old, net.id, self._number(run.around), places))
+            frames.append(frame_of(note, recording.rounds[old], net.id, self._number(run.around), places))
         values = [one for one, _, _ in distinct] if is_saved else _measured([one for one, _, _ in distinct])
         pairs = zip(values, distinct, strict=True)
         return frames, [self._here(value, old, key) for value, (_, old, key) in pairs]

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ...operators.registry import Array
 from ...operators.scopes import ScopeStack
 from ...program.operator import key_of
+from ...runtime.notes import HEAD, RunNote
 from ...runtime.store import StoredArray, entries_of
 from ..document import Frame, Trace, Value, Workspaces
 from ..journal import NOWHERE, Indices, Key, NetHalves, Recording
@@ -200,16 +201,18 @@ class Values(DocumentValues):
         nets = [ids[half.net.path] for half in halves]
         places = [[self.blobs[net][key] for key in half.slots] for net, half in zip(nets, halves, strict=True)]
         # There may be a million: what they have in common is looked up once.
-        for run, (half, around, _, _, _, *noted) in enumerate(recording.runs.notes):
+        for note, rounds in zip(recording.runs.notes, recording.rounds, strict=True):
+            half, around = note[:2]
             net = nets[half.number]
             values: list[int | None] = [None] * len(self.blobs[net])
-            for place, entry in zip(places[half.number], noted, strict=False):
-                if entry is None:
-                    continue
-                values[place] = number = numbers.setdefault(id(entry), len(distinct))
-                if number == len(distinct):
-                    distinct.append(entry)
-            yield frame_of(recording, run, net, None if around == NOWHERE else around, values)
+            for place, entry in zip(places[half.number], note[HEAD:], strict=False):
+                if entry is not None:
+                    number = numbers.get(id(entry))
+                    if number is None:
+                        number = numbers[id(entry)] = len(distinct)
+                        distinct.append(entry)
+                    values[place] = number
+            yield frame_of(note, rounds, net, None if around == NOWHERE else around, values)
 
     def _measured(self, values: Sequence[Entry]) -> list[Value]:
         count = sum(not isinstance(entry, ScopeStack) for entry in values)
@@ -242,14 +245,13 @@ def values_of(recording: Recording) -> DocumentValues:
     return MeasuredValues(recording) if recording.saved is None else DocumentValues(recording.saved)
 
 
-def frame_of(recording: Recording, run: int, net: str, around: int | None, values: list[int | None]) -> Frame:
+def frame_of(note: RunNote, rounds: int, net: str, around: int | None, values: list[int | None]) -> Frame:
     """A run in a document, with the id of its net there, the number of the run around it and those of its values, up to
-    the last that there is."""
+    the last that there is; `rounds`: of its loop, if it is in one."""
     while values and values[-1] is None:
         values.pop()
-    half, _, iteration = recording.runs.notes[run][:3]
-    rounds = None if iteration is None else recording.rounds[run]
-    return Frame(net, around, half.operator, iteration, rounds, half.is_backward, values)
+    half, _, iteration = note[:3]
+    return Frame(net, around, half.operator, iteration, None if iteration is None else rounds, half.is_backward, values)
 
 
 def _slots(recording: Recording) -> dict[str, dict[Key, int]]:
