@@ -39,7 +39,8 @@ class LabPage:
     """One page of one test.
 
     `errors` collects what the page says it did wrong: messages at error level and uncaught exceptions. A test fails on
-    any that it did not take out of the list. `folder` is that of the notebook that was opened last.
+    any that it did not take out of the list, and that has no text of `expected`. `folder` is that of the notebook that
+    was opened last.
     """
 
     folder: Path
@@ -48,6 +49,7 @@ class LabPage:
         self.server = server
         self.page = page
         self.errors: list[str] = []
+        self.expected: list[str] = []
         self._name = name
         self._artifacts = artifacts
         self._others = self._sessions()
@@ -208,7 +210,7 @@ class LabPage:
         return {session["id"] for session in self.server.request("GET", "/api/sessions")}
 
     def _on_console(self, message: ConsoleMessage) -> None:
-        if message.type == "error":
+        if message.type == "error" and not any(text in message.text for text in self.expected):
             self.errors.append(f"{message.text} ({message.location.get('url', '')})")
 
     def _on_page_error(self, error: Error) -> None:
