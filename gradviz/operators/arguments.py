@@ -1,8 +1,11 @@
 """Arguments of operators: which ones a type takes, and of what type each must be: that of its default."""
 
 from collections.abc import Mapping
+from math import inf
 from numbers import Integral, Real
 from typing import Any
+
+import numpy as np
 
 from ..program import GradvizError, Operator, RunError
 from ..program.errors import meant, repr_of
@@ -68,10 +71,29 @@ def bad_argument(op: Operator, name: str, why: str, *ways_out: str) -> RunError:
     return RunError(f"{name}={repr_of(op.args.get(name))} {why}.", kind="bad_argument", ways_out=ways_out)
 
 
+def number_of(op: Operator, name: str, dtype: "np.dtype[Any]", default: float = 0.0) -> Any:
+    """The number in argument `name`, for an array of a dtype; raises RunError where that has no such number."""
+    number = op.args.get(name, default)
+    if dtype.kind in "fc":
+        kind, least, most = "number", float(np.finfo(dtype).min), float(np.finfo(dtype).max)
+        is_there = least <= number <= most or not abs(number) < inf  # NaN and the infinities are there, too
+    else:
+        kind, (least, most) = (
+            "whole number",
+            (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max),
+        )
+        is_there = least <= number <= most and number == int(number)
+    if not is_there:
+        raise bad_argument(op, name, f"is no {dtype}", f"Give a {kind} from {least} to {most}.")
+    return number
+
+
 def _wanted(value: object, default: object) -> str:
     """What an argument with such a default must be; empty where it is that."""
     if isinstance(default, tuple):
-        is_list = isinstance(value, list | tuple) and all(isinstance(item, Integral) for item in value)
+        is_list = isinstance(value, list | tuple) and all(
+            isinstance(item, Integral) and not isinstance(item, bool) for item in value
+        )
         return "" if is_list else "a list of integers"
     for kind, taken, wanted in ((str, str, "text"), (int, Integral, "an integer")):
         if isinstance(default, kind):

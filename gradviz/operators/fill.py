@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..program import Operator, RunError
-from .arguments import bad_argument
+from .arguments import bad_argument, number_of
 from .inference import misfit, need_integers
 from .randomness import SEED_ARGS, normal, uniform
 from .registry import Array, ArraySpec, operator
@@ -101,10 +101,10 @@ def constant_fill(op: Operator, like: Array | None = None, value: Array | None =
     `input_as_shape` the input holds the shape as integers. `dtype`: Caffe2's number or numpy's name; by default that
     of the floating-point array it is like, else float32. A second input holds the value in place of `value`.
     """
-    number = op.args.get("value", 0.0) if value is None else value.reshape(())
+    shape, dtype = wanted(op, like)
     # Not full_like, in which CuPy takes the shape () for none given.
-    y = np.empty(*wanted(op, like), like=like)
-    np.copyto(y, number, casting="unsafe")
+    y = np.empty(shape, dtype, like=like)
+    np.copyto(y, number_of(op, "value", dtype) if value is None else value.reshape(()), casting="unsafe")
     return y
 
 
@@ -120,11 +120,11 @@ def between_spec(
     return fill_spec(op, like)
 
 
-def bounds(op: Operator, low: Array | None, high: Array | None) -> tuple[Any, Any]:
+def bounds(op: Operator, dtype: "np.dtype[Any]", low: Array | None, high: Array | None) -> tuple[Any, Any]:
     """The least and the greatest number, from the arguments `min` and `max` or from inputs of one element."""
     return (
-        op.args.get("min", 0) if low is None else low.reshape(()),
-        op.args.get("max", 1) if high is None else high.reshape(()),
+        number_of(op, "min", dtype) if low is None else low.reshape(()),
+        number_of(op, "max", dtype, 1.0) if high is None else high.reshape(()),
     )
 
 
@@ -137,7 +137,8 @@ def bounds(op: Operator, low: Array | None, high: Array | None) -> tuple[Any, An
 )
 def uniform_fill(op: Operator, like: Array | None = None, low: Array | None = None, high: Array | None = None) -> Array:
     """Numbers spread evenly from `min` to `max`; shape and dtype as in ConstantFill."""
-    (shape, dtype), (least, greatest) = wanted(op, like), bounds(op, low, high)
+    shape, dtype = wanted(op, like)
+    least, greatest = bounds(op, dtype, low, high)
     return (least + uniform(op, shape, like) * (greatest - least)).astype(dtype)
 
 
@@ -162,9 +163,10 @@ def uniform_int_fill(
     op: Operator, like: Array | None = None, low: Array | None = None, high: Array | None = None
 ) -> Array:
     """Integers spread evenly from `min` to `max`, both included; int32 unless `dtype` says otherwise."""
-    least, greatest = bounds(op, low, high)
+    dtype = int_dtype(op)
+    least, greatest = bounds(op, dtype, low, high)
     steps = np.floor(uniform(op, wanted(op, like).shape, like) * (greatest - least + 1))
-    return (least + steps).astype(int_dtype(op))
+    return (least + steps).astype(dtype)
 
 
 @fill(
@@ -236,7 +238,7 @@ def diagonal_fill(op: Operator, like: Array | None = None) -> Array:
     shape, dtype = wanted(op, like)
     step = diagonal_step(shape)
     y = np.zeros(prod(shape), dtype, like=like)
-    y[: min(shape) * step : step] = op.args.get("value", 0.0)
+    y[: min(shape) * step : step] = number_of(op, "value", dtype)
     return y.reshape(shape)
 
 

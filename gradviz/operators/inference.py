@@ -202,7 +202,7 @@ def canonical_axis(axis: int, shape: tuple[int, ...]) -> int:
             f"axis {axis} does not exist in an array of shape {shape}.",
             f"Give an axis from {-ndim} to {ndim - 1}." if ndim else "Give an array with at least one dimension.",
         )
-    return axis + ndim if axis < 0 else axis
+    return int(axis) + ndim if axis < 0 else int(axis)  # True is one, too
 
 
 def matrix_shape(shape: tuple[int, ...], axis: int) -> tuple[int, int]:

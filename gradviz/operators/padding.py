@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..program import Operator
-from .arguments import bad_argument
+from .arguments import bad_argument, number_of
 from .gradients import gradient_of, op_gradient
 from .inference import misfit, need_floats
 from .registry import Array, ArraySpec, Gradients, RuleAnswer, operator, register_gradient
@@ -101,7 +101,7 @@ def pad(op: Operator, x: Array) -> Array:
         return x
     added, cuts = added_and_cut(widths(op, x.shape))
     mode = op.args.get("mode", "constant")
-    value = {"constant_values": op.args.get("value", 0.0)} if mode == "constant" else {}
+    value = {"constant_values": number_of(op, "value", x.dtype)} if mode == "constant" else {}
     y = np.pad(x, added, mode=mode, **value)
     if not cuts:
         return y
