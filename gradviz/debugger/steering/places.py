@@ -86,8 +86,8 @@ class Places:
     def path(self, position: int) -> tuple[str, ...]:
         """The nested nets that are open, each as ``<operator>.<argument>``, in a loop with ``[<iteration>]``."""
         inside = int(self._timeline.inside[position])
-        event = self._events[inside]
-        return event.inner_path if inside != NOWHERE and isinstance(event, EnteredSubnet) else ()
+        event = None if inside == NOWHERE else self._events[inside]
+        return event.inner_path if isinstance(event, EnteredSubnet) else ()
 
 
 def passage_words(path: tuple[str, ...], *, is_run: bool) -> Iterator[str]:
