@@ -204,6 +204,7 @@ def test_writing_one_name_twice_is_refused():
     ("kernel", "says"),
     [
         (lambda op, x: 1 / 0, "ZeroDivisionError"),
+        (lambda op, x: next(iter([])), "raised StopIteration. Its inputs are"),
         (lambda op, x: (x, x), "2 arrays for 1 outputs"),
         (lambda op, x: "text", "instead of an array"),
         (lambda op, x: x.__setitem__(0, 1), "read-only"),
