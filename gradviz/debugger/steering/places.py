@@ -120,7 +120,7 @@ def other_clock(recording: Recording, subjects: Subjects, runs: Runs, position: 
     An operator in a loop runs often: the first time counts.
 
     Raises:
-        CursorError: ``not_found`` where the event is about no operator; ``not_computed`` where it was never run.
+        CursorError: ``not_found`` where the event makes and runs none; ``not_computed`` where it was never run.
     """
     event = recording.events[position - 1] if position else None
     about: list[Statement] = []
@@ -131,7 +131,7 @@ def other_clock(recording: Recording, subjects: Subjects, runs: Runs, position: 
     about = [one for one in about if one.role != "passed"]
     if not about:
         raise CursorError(
-            f"The event at position {position} is about no operator.",
+            f"The event at position {position} makes and runs no operator.",
             kind="not_found",
             ways_out=["Move to one that makes or runs an operator: Played, RuleApplied, Accumulated, Ran."],
         )
