@@ -195,6 +195,11 @@ def test_a_text_in_another_encoding_is_refused():
     assert caught.value.kind == "bad_file"
 
 
+def test_an_operator_without_its_outputs_is_named():
+    with pytest.raises(TypeError, match=r"^Net\.Mul\(\) missing 1 required positional argument: 'outputs'"):
+        Net().Mul(["x", "w"])
+
+
 def test_a_recording_is_no_net_of_another_version(tmp_path):
     debug(small_net(), ["y"]).save(tmp_path / "made.gradviz.json")
     with pytest.raises(NetError, match="no net: its format is 'gradviz-trace'") as caught:
