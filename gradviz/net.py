@@ -191,7 +191,7 @@ class Net(BlockNet):
         def add(inputs: str | Iterable[str], outputs: str | Iterable[str], **options: Any) -> str | list[str]:
             return self.add(type, inputs, outputs, **options)
 
-        add.__name__ = type
+        add.__name__, add.__qualname__ = type, f"Net.{type}"
         add.__doc__ = f"{operator_type.doc}\n\n{operator_type.formula}\n\nAppends the operator, like Net.add."
         return add
 

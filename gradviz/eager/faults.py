@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from ..gradient.rules import describe
 from ..operators.registry import Array
 from ..program import Device, GradientError, GradvizError, Operator, RunError
-from ..program.errors import message_of, out_of_memory, repr_of, wants_memory
+from ..program.errors import out_of_memory, raised, repr_of, wants_memory
 from ..runtime.devices import CPU, device_of
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def call_failed(error: Exception, call: str) -> Exception:
     if isinstance(error, GradvizError):
         return error
     return RunError(
-        f"{call} raised {type(error).__name__}: {message_of(error)}.",
+        f"{call} raised {raised(error)}.",
         kind="kernel_failed",
         ways_out=["Look at the shapes and dtypes of what it is given."],
     )

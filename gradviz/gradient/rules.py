@@ -10,7 +10,7 @@ from ..operators.registry import Slots
 from ..program import Gradient, GradientError, GradientSlice, GradvizError, NetError, Operator
 from ..program.control_flow import NETS, renamed, scopes_of
 from ..program.crossing import output_device
-from ..program.errors import message_of, repr_of
+from ..program.errors import raised, repr_of
 from ..program.events import Source
 from ..program.operator import Ssa, V, check_name, parts_of
 from .accumulation import Generator, GradientNames, Step, Steps
@@ -98,7 +98,7 @@ def ask_rule(op: Operator, index: int, g_output: Sequence[Gradient | None], nest
     except Exception as error:
         if operator_type.inputs is not None and not operator_type.inputs.admit(len(op.inputs)):
             raise _wrong_arity(op, index, operator_type.inputs) from error
-        raise _failed(op, index, operator_type, f"raised {type(error).__name__}: {message_of(error)}") from error
+        raise _failed(op, index, operator_type, f"raised {raised(error)}") from error
     return _checked(answer, op, index, operator_type, marked)
 
 

@@ -96,6 +96,12 @@ def message_of(error: BaseException) -> str:
         return f"what it says is not known, for its __str__ raised {type(fault).__name__}"
 
 
+def raised(error: BaseException) -> str:
+    """An exception at the end of a sentence: its class and its text, which the sentence closes."""
+    text = message_of(error).strip().removesuffix(".")
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
 def repr_of(value: object) -> str:
     """``repr(value)`` of an object of any class; where that fails, that it does."""
     try:

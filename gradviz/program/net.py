@@ -82,7 +82,7 @@ class NetDef:
                 nets are nested deeper than `MAX_DEPTH`.
         """
         if isinstance(data, Mapping):
-            _check_version(data.get("version", VERSION))
+            _check_head(data)
         try:
             document = msgspec.convert(data, _Document)
         except (msgspec.ValidationError, UnicodeError) as error:
@@ -268,8 +268,14 @@ def _holds(own: object, value: object) -> bool:
     return own is value or any(_holds(part, value) for part in parts)
 
 
-def _check_version(version: object) -> None:
-    if version != VERSION:
+def _check_head(data: Mapping[str, Any]) -> None:
+    if "format" in data:
+        raise NetError(
+            f"This is no net: its format is {shorten(repr_of(data['format']))}.",
+            kind="bad_file",
+            ways_out=["gradviz.load(path) reads a recording; session.net.save(path) writes its net."],
+        )
+    if (version := data.get("version", VERSION)) != VERSION:
         raise NetError(
             f"This net is of format version {version!r}; this gradviz reads version {VERSION}.",
             kind="bad_file",

@@ -13,7 +13,7 @@ from ..operators.registry import Array
 from ..operators.scopes import ScopeStack
 from ..program import GradvizError, Operator, RunError
 from ..program.control_flow import local_to, scopes_of, within
-from ..program.errors import meant, message_of, out_of_memory, repr_of, shorten, wants_memory
+from ..program.errors import meant, out_of_memory, raised, repr_of, shorten, wants_memory
 from .devices import freeze, is_on_gpu
 from .nested import Nested, Runner, Step, Values
 from .pace import Pace, Progress
@@ -138,7 +138,7 @@ def _explained(error: Exception, step: Step, values: Mapping[str, Array]) -> Exc
         return located(error, step.op, step.position, [spec_of(values[name]) for name in step.op.inputs])
     if isinstance(error, GradvizError):
         return error
-    return _failed(step, values, f"raised {type(error).__name__}: {message_of(error)}")
+    return _failed(step, values, f"raised {raised(error)}")
 
 
 def _failed(step: Step, values: Mapping[str, Array], what: str) -> RunError:

@@ -8,7 +8,7 @@ from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 from ..operators.registry import NUMERIC, Array
-from ..program import Device, NetDef, Operator, RunError
+from ..program import Device, GradientSlice, NetDef, Operator, RunError
 from ..program.errors import count_of, meant, message_of, repr_of, shorten
 from ..program.operator import check_name, check_operator
 from .devices import CPU, as_array, available, copied, device_here, device_of, guarded, moved
@@ -169,6 +169,13 @@ class Workspace:
         return f"<Workspace on {self.device}, {count_of(len(self), 'blob')}>{blobs}"
 
     def _missing(self, name: object) -> RunError:
+        if isinstance(name, GradientSlice):
+            return RunError(
+                f"{name} is a sparse gradient: it names two blobs.",
+                kind="undefined_blob",
+                blobs=[name.indices, name.values],
+                ways_out=["Fetch both: ws.fetch(gradient.indices) and ws.fetch(gradient.values)."],
+            )
         return RunError(
             f"The workspace has no blob {shorten(str(name))}.",
             kind="undefined_blob",

@@ -95,6 +95,16 @@ def test_what_has_happened_is_a_recording_at_every_step(tmp_path):
     assert "sum of 2 contributions" in str(one.session.ledger("a"))
 
 
+def test_before_the_first_operator_a_session_is_asked_as_at_any_step(tmp_path):
+    session = begun().session
+    session.save(tmp_path / "empty.gradviz.json")
+    for empty in (session, load(tmp_path / "empty.gradviz.json")):
+        assert (len(empty), empty.path) == (0, ())
+        assert str(empty.code()) == "The recording knows no line of the user's code."
+        with pytest.raises(CursorError, match="no blob x"):
+            empty.why_none("x")
+
+
 @counts(12)
 def test_every_step_of_random_nets_can_be_looked_at(count):
     for case, _ in random_sessions(count, 21):

@@ -148,6 +148,17 @@ def test_renamed_gradients_read_differently_before_and_after():
     assert "the former `x_grad@1` became `_x_grad_autosplit_0`" in session.narration
 
 
+def test_only_where_no_gradient_goes_further_back_than_the_ys_it_is_said():
+    in_place, cut = Net(), Net()
+    in_place.Tanh("x", "x")  # the y is x@1, and x@0 gets a gradient
+    cut.StopGradient("x", "s")
+    cut.Tanh("s", "y")
+    for net, ys, words in ((in_place, ["x"], ""), (cut, ["y", "s"], " None goes further back than `y` and `s`")):
+        session = debug(net, ys)
+        assert session.run_to("Completed").kind == "Completed"
+        assert session.narration.partition(" blobs." if len(ys) > 1 else " blob.")[2].partition(";")[0] == words
+
+
 def test_the_ledger_adds_up(session):
     view = session.ledger("a")
     ledger = view.ledger

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from gradviz import GradientSlice, GradvizError, Net, NetError, Operator, Workspace
+from gradviz import GradientSlice, GradvizError, Net, NetError, Operator, Workspace, debug
 from gradviz.program.operator import Device
 
 
@@ -193,6 +193,18 @@ def test_a_text_in_another_encoding_is_refused():
     with pytest.raises(NetError, match="can't decode byte 0xe9") as caught:
         Net.from_json('{"name": "é", "ops": []}'.encode("latin-1"))
     assert caught.value.kind == "bad_file"
+
+
+def test_an_operator_without_its_outputs_is_named():
+    with pytest.raises(TypeError, match=r"^Net\.Mul\(\) missing 1 required positional argument: 'outputs'"):
+        Net().Mul(["x", "w"])
+
+
+def test_a_recording_is_no_net_of_another_version(tmp_path):
+    debug(small_net(), ["y"]).save(tmp_path / "made.gradviz.json")
+    with pytest.raises(NetError, match="no net: its format is 'gradviz-trace'") as caught:
+        Net.load(tmp_path / "made.gradviz.json")
+    assert "session.net.save" in caught.value.ways_out[0]
 
 
 def test_a_hostile_name_in_a_file_is_refused():

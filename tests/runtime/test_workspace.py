@@ -204,6 +204,7 @@ def test_writing_one_name_twice_is_refused():
     ("kernel", "says"),
     [
         (lambda op, x: 1 / 0, "ZeroDivisionError"),
+        (lambda op, x: next(iter([])), "raised StopIteration. Its inputs are"),
         (lambda op, x: (x, x), "2 arrays for 1 outputs"),
         (lambda op, x: "text", "instead of an array"),
         (lambda op, x: x.__setitem__(0, 1), "read-only"),
@@ -227,6 +228,20 @@ def test_a_type_that_has_a_rule_alone_is_asked_for_a_kernel_and_not_taken_for_a_
     with pytest.raises(RunError) as caught:
         fed().run_operator(Operator("Own", ["x"], ["y"]))
     assert caught.value.ways_out == ('Give it a kernel: @gradviz.register_kernel("Own").',)
+
+
+def test_a_sparse_gradient_is_fetched_by_its_two_names():
+    net, ws = Net(), Workspace()
+    net.Gather(["table", "rows"], "y")
+    ws.feed("table", np.ones((3, 2)))
+    ws.feed("rows", [2, 0])
+    gradient = net.add_gradient_operators(["y"])["table"]
+    ws.run(net)
+    for get in (ws.fetch, ws.__getitem__):
+        with pytest.raises(RunError, match="it names two blobs") as caught:
+            get(gradient)
+        assert caught.value.blobs == (gradient.indices, gradient.values)
+    assert ws.fetch(gradient.indices).tolist() == [2, 0]
 
 
 def test_fetching_what_is_not_there_offers_the_nearest():

@@ -57,7 +57,7 @@ class Distinct:
         return taken
 
 
-_ILLEGAL = re.compile(r"[^A-Za-z0-9_.\[\]]")
+_ILLEGAL = re.compile(r"[^\w.\[\]]")
 
 MOST_LETTERS = 400
 

@@ -20,7 +20,7 @@ from ...operators.gradients import is_gradient_of
 from ...operators.registry import source_of
 from ...program import Gradient, GradientError, GradientSlice, GradvizError, NetDef, Operator
 from ...program.code_line import CodeLine
-from ...program.errors import listed, message_of
+from ...program.errors import listed, raised
 from ...program.events import (
     Accumulated,
     Completed,
@@ -476,7 +476,7 @@ def _priority(one: Waiting) -> tuple[int, int]:
 def _failed(error: BaseException, who: str, index: int | None) -> Failed:
     """The engine has stopped, at an operator if one was next."""
     if not isinstance(error, GradvizError):
-        what = f"{who} raised {type(error).__name__}: {message_of(error).strip().removesuffix('.')}."
+        what = f"{who} raised {raised(error)}."
         error = GradientError(what, kind="engine_failed", operator_index=index)
     return Failed.of(error, index)
 

@@ -358,8 +358,9 @@ class Comparison:
 
     @cached_property
     def _rounding(self) -> float:
-        """What may remain where all that the gradient was computed from cancels."""
-        return CANCELLED * self._precision * self._around()
+        """What may remain where all that the gradient was computed from cancels, which infinities do not."""
+        around = self._around()
+        return CANCELLED * self._precision * around if np.isfinite(around) else 0.0
 
     def along(self) -> Comparison:
         """The same along a few random directions, each of which moves all elements, by parts of their size."""
@@ -380,15 +381,16 @@ class Comparison:
     def _gap(self, ours: float, derivative: Derivative, relative: float, absolute: float) -> _Gap:
         size, largest = abs(ours - derivative.value), max(abs(ours), abs(derivative.value))
         slack, noise = relative * largest + absolute, NOISES * derivative.noise + self.differences.floor
-        is_differing = not (size <= slack + noise or size <= slack + noise + self._rounding)
-        return _Gap(size, largest, slack, noise, is_differing)
+        # Of an infinity every part is one, too, and would allow for anything.
+        is_near = np.isfinite(size) and (size <= slack + noise or size <= slack + noise + self._rounding)
+        return _Gap(size, largest, slack, noise, not is_near)
 
     def judged(self, outcomes: Sequence[Measured | Exception]) -> Checked:
         """The gradient compared with the differences at `places`; raises why one could not be measured there."""
         gradient, places = self._gradient, self.places
         relative, absolute = self._tolerances
         ours = as_double(gradient).reshape(-1)
-        scale = float(np.abs(ours).max()) if ours.size else 0.0
+        scale = float(np.abs(ours[np.isfinite(ours)]).max(initial=0.0))
         measured, method = _more_exact(outcomes, scale)
         if method == "complex step" and gradient.dtype == np.float64:
             relative = EXACT

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...operators.registry import Array
+from ...program.events import Failed
 from ..document import Schedule, Source, Trace
 from ..journal import NOWHERE, Indices, Key, Recording, Writing
 from ..statistics import norm_of
@@ -43,6 +44,12 @@ class Recorded:
         self.values = values
         # By the identities of arrays, which are kept with them, so that these stay their own.
         self._norms: dict[int, tuple[object, float]] = {}
+
+    @property
+    def failure(self) -> Failed | None:
+        """With what it stopped, as the last event of all."""
+        last = self.events[-1] if self.events else None
+        return last if isinstance(last, Failed) else None
 
     @cached_property
     def sources(self) -> list[Source]:

@@ -15,7 +15,7 @@ import msgspec
 from ...gradient.ir import NO_OUTPUT_GRADIENT
 from ...operators import is_constant
 from ...program.control_flow import DUPLICATE, NETS
-from ...program.events import Deduplicated, Failed, HookRan, Ran, Skipped
+from ...program.events import Deduplicated, HookRan, Ran, Skipped
 from ..journal import Statement, Writing
 from ..steering import CursorError
 from .flow import Parts, Sent, applied, gives, gradient_of, meant, sent
@@ -164,10 +164,10 @@ def _proof(view: NetView, blob: Writing) -> WhyNoneView:
 
 def _without_value(view: NetView, one: Sent) -> str:
     """That a gradient was made and not computed, though others were, or since the run stopped or never began."""
-    recording, last = view.recorded.recording, view.recorded.events[-1]
-    if view.value(one.parts[-1]) is not None or (isinstance(last, Failed) and last.path != view.net.path):
+    recording, failure = view.recorded.recording, view.recorded.failure
+    if view.value(one.parts[-1]) is not None or (failure is not None and failure.path != view.net.path):
         return ""
-    if not isinstance(last, Failed):
+    if failure is None:
         writer = one.parts[-1].statement
         if writer is not None and view.is_to_run(writer):
             return "Its value is not computed yet."
@@ -178,7 +178,7 @@ def _without_value(view: NetView, one: Sent) -> str:
     if view.recorded.text.whole is None:
         return "Its value was not computed: nothing is run where a pass is refused."
     why = "the run stopped" if recording.obstacle is None else "nothing was run"
-    return f"Its value was not computed, because {why}: {last.message}"
+    return f"Its value was not computed, because {why}: {failure.message}"
 
 
 def _arrived(view: NetView, one: Sent) -> Arrived:

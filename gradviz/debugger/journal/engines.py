@@ -409,7 +409,7 @@ def _engine_failed(rules: EngineRules, error: Exception, engine: str) -> Gradien
     count = len(rules.events)
     where = f"after event {count}, {rules.events[-1].kind}" if count else "before its first event"
     failed = GradientError(
-        f"{engine} raised {type(error).__name__} {where}: {message_of(error)}.",
+        f"{engine} raised {type(error).__name__} {where}: {message_of(error).removesuffix('.')}.",
         kind="engine_failed",
         ways_out=_before(count),
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
+from inspect import signature
 from math import inf
 from operator import index
 from typing import Any, TypeVar, cast
@@ -40,7 +41,7 @@ def consistent(method: Method) -> Method:
             with uncollected(is_asked=True):
                 return method(self, *args, **kwargs)
         except (AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
-            if self._live is not None:
+            if self._live is not None or not _takes(method, self, *args, **kwargs):
                 raise
             raise TraceError(
                 f"The trace contradicts itself: {method.__name__} cannot be answered ({error!r}).",
@@ -49,6 +50,15 @@ def consistent(method: Method) -> Method:
             ) from error
 
     return cast(Method, call)
+
+
+def _takes(method: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
+    """Whether these are arguments for a method, in number and by name."""
+    try:
+        signature(method).bind(*args, **kwargs)
+    except TypeError:
+        return False
+    return True
 
 
 def unknown(what: str, word: object, candidates: Iterable[str], ways_out: Sequence[str] = ()) -> CursorError:

@@ -86,8 +86,8 @@ class Places:
     def path(self, position: int) -> tuple[str, ...]:
         """The nested nets that are open, each as ``<operator>.<argument>``, in a loop with ``[<iteration>]``."""
         inside = int(self._timeline.inside[position])
-        event = self._events[inside]
-        return event.inner_path if inside != NOWHERE and isinstance(event, EnteredSubnet) else ()
+        event = None if inside == NOWHERE else self._events[inside]
+        return event.inner_path if isinstance(event, EnteredSubnet) else ()
 
 
 def passage_words(path: tuple[str, ...], *, is_run: bool) -> Iterator[str]:
@@ -120,7 +120,7 @@ def other_clock(recording: Recording, subjects: Subjects, runs: Runs, position: 
     An operator in a loop runs often: the first time counts.
 
     Raises:
-        CursorError: ``not_found`` where the event is about no operator; ``not_computed`` where it was never run.
+        CursorError: ``not_found`` where the event makes and runs none; ``not_computed`` where it was never run.
     """
     event = recording.events[position - 1] if position else None
     about: list[Statement] = []
@@ -131,7 +131,7 @@ def other_clock(recording: Recording, subjects: Subjects, runs: Runs, position: 
     about = [one for one in about if one.role != "passed"]
     if not about:
         raise CursorError(
-            f"The event at position {position} is about no operator.",
+            f"The event at position {position} makes and runs no operator.",
             kind="not_found",
             ways_out=["Move to one that makes or runs an operator: Played, RuleApplied, Accumulated, Ran."],
         )

@@ -417,7 +417,7 @@ class Marks(Placed):
         """From the event that made an operator to the one that ran it, and from there back.
 
         Raises:
-            CursorError: ``not_found`` where the event is about no operator; ``not_computed`` where it was never run.
+            CursorError: ``not_found`` where the event makes and runs none; ``not_computed`` where it was never run.
         """
         return self.move_to(other_clock(self._journal, self._subjects, self._runs, self._position))
 

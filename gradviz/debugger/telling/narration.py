@@ -331,12 +331,19 @@ def written(event: GradWritten, gradient: Named | None, count: int) -> Sentences
     return [*sentences, (say.GRAD_REPLACED, before) if is_replaced else (say.STOP,)]
 
 
-def completed(event: Completed, operators: int, ys: Iterable[str], *, is_run: bool) -> Sentences:
-    """What the pass has come to; `is_run`: nothing keeps it from being run."""
+def completed(event: Completed, operators: int, *, is_from_ys_alone: bool, is_run: bool) -> Sentences:
+    """What the pass has come to.
+
+    Args:
+        event: it.
+        operators: how many gradient operators it has.
+        is_from_ys_alone: no gradient came further back than the ys.
+        is_run: nothing keeps it from being run.
+    """
     completed = say.COMPLETED if is_run else say.COMPLETED_UNRUN
     gradients = count_of(len(event.gradients), "blob")
     sentences: Sentences = [(completed, count_of(operators, "gradient operator"), gradients)]
-    return [*sentences, (say.NO_FURTHER, coded(event.gradients))] if set(event.gradients) <= set(ys) else sentences
+    return [*sentences, (say.NO_FURTHER, coded(event.gradients))] if is_from_ys_alone else sentences
 
 
 def ran(

@@ -13,7 +13,7 @@ from ...operators import lookup
 from ...operators.registry import Array
 from ...program import Gradient, GradientError, GradvizError, Operator
 from ...program.code_line import line_of
-from ...program.errors import message_of
+from ...program.errors import raised
 from ...program.events import Event, Failed, GradWritten, Played, Ran, Writing
 from ...program.net_halves import Key
 from ...runtime.devices import copied, device_of
@@ -75,7 +75,7 @@ def failed(error: Exception, expression: Expression, running: int | None) -> Fai
     if not isinstance(error, GradvizError):
         op = None if running is None else shown(expression.operators[running])
         who = "The pass" if op is None else f"The backward method of {op.type} #{running}"
-        error = GradientError(f"{who} raised {type(error).__name__}: {message_of(error)}.", kind="rule_failed")
+        error = GradientError(f"{who} raised {raised(error)}.", kind="rule_failed")
     return Failed.of(error, running)
 
 

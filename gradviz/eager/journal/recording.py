@@ -199,7 +199,8 @@ def _summary(journal: Journal) -> str:
         sentence += "; the tape that they are makes a program, whose gradient operators come next and then run"
         return f"{sentence} on the values that are there. Step to see how they come about."
     sums = sum(isinstance(event, Accumulated) and len(event.contributions) > 1 for event in events)
-    sentence += f"; {'they go' if count > 1 else 'it goes'} backward as {starts} asks, the greatest rank first"
+    go, ask = "they go" if count > 1 else "it goes", "asks" if len(journal.ys) == 1 else "ask"
+    sentence += f"; {go} backward as {starts} {ask}, the greatest rank first"
     return f"{sentence}, with {count_of(sums, 'accumulation')}. Step to see who is next, and why."
 
 

@@ -100,6 +100,15 @@ def test_a_part_that_was_called_before_its_model_was_there_is_one_of_it():
     assert "0.parametrizations.weight.original" in gradviz.debug(loss).finish().gradients
 
 
+def test_names_keep_the_letters_of_every_language():
+    größe = torch.nn.ParameterDict({"δ": torch.ones(2)})
+    with gradviz.torch.capture(größe):
+        länge = (größe["δ"] * größe["δ"]).sum()
+    session = gradviz.debug(länge)
+    assert {"δ", "δ_grad", "länge", "länge_grad"} <= set(session.blobs)
+    assert session.run_to("δ_grad").kind == "RuleApplied"
+
+
 def test_without_a_capture_there_are_the_names_of_parameters_and_variables():
     model = mlp()
     x = torch.randn(3, 6)

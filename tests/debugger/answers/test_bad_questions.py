@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gradviz import debug
+from gradviz import debug, load
 from gradviz.debugger import CursorError
 from tests.debugger.answers.nets import overwritten
 from tests.debugger.conftest import fed_workspace, skip_net
@@ -87,3 +87,12 @@ def test_a_message_that_is_no_text_is_refused():
         session.break_on("Ran", log=5)
     assert caught.value.kind == "bad_argument"
     assert not session.breakpoints
+
+
+def test_a_question_of_a_file_without_what_it_asks_for_is_no_fault_of_the_file(tmp_path):
+    debug(skip_net(), ["loss"], workspace=fed_workspace()).save(tmp_path / "saved.gradviz.json")
+    saved = load(tmp_path / "saved.gradviz.json")
+    with pytest.raises(TypeError, match=r"check\(\) missing 1 required positional argument"):
+        saved.check()
+    with pytest.raises(TypeError, match="unexpected keyword argument 'blob_name'"):
+        saved.ledger(blob_name="x")

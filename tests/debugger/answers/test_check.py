@@ -60,6 +60,17 @@ def test_a_fault_in_one_element_is_found(own_types):
     assert one.error == pytest.approx(1e-3, rel=0.01)
 
 
+@pytest.mark.parametrize("word", ["x", "#0", "all"])
+def test_an_infinity_and_a_NaN_differ_and_hide_no_fault_beside_them(own_types, word):
+    register_kernel("OwnTriple")(lambda op, x: 3 * x)
+    register_kernel("OwnTripleGradient")(lambda op, g: np.array([3.0, -np.inf, 5.0, np.nan, 3.0]))
+    register_gradient("OwnTriple")(lambda op, g: (Operator("OwnTripleGradient", g, ["x_grad"]), ["x_grad"]))
+    net = Net("three of five elements are wrong")
+    net.add("OwnTriple", "x", "y")
+    (checked,) = recorded(net, ["y"], x=np.arange(5.0)).check(word).checks
+    assert (checked.verdict, checked.differing, checked.error) == ("differs", 3, "inf")
+
+
 def test_a_gradient_of_another_shape_cannot_be_checked(own_types):
     register_kernel("OwnSum")(lambda op, x: x * 1)
     register_gradient("OwnSum")(lambda op, g: (Operator("SumElements", [g[0]], ["x_grad"]), ["x_grad"]))

@@ -331,6 +331,15 @@ def test_the_two_clocks(session):
         session.other_clock()
 
 
+def test_a_rule_that_passes_gradients_through_has_no_other_clock():
+    net = Net("a sum")
+    net.Sum(["a", "b"], "y")
+    session = debug(net, ["y"])
+    session.run_to("RuleApplied")
+    with pytest.raises(CursorError, match=f"The event at position {session.position} makes and runs no operator"):
+        session.other_clock()
+
+
 def test_an_operator_that_never_ran_has_one_clock():
     session = debug(skip_net(), ["loss"])
     session.step()

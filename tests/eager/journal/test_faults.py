@@ -105,6 +105,18 @@ def test_a_function_that_raises():
     assert event.message == "The backward method of Raises #0 raised KeyError: 'missing'."
 
 
+@pytest.mark.parametrize("schedule", ["rank", "tape"])
+def test_the_sentence_of_an_exception_is_closed_once(schedule):
+    class Forward(gradviz.Function):
+        def forward(self, xs):
+            return 2 * xs[0]
+
+    event = debug(functions.sum(Forward()(x())), schedule=schedule).finish()
+    assert event.message == (
+        "The backward method of Forward #0 raised NotImplementedError: Forward has no backward method."
+    )
+
+
 def test_a_rule_that_is_missing():
     @gradviz.register_kernel("EagerWithoutRule")
     def twice(op, array):

@@ -125,6 +125,7 @@ def test_several_outputs_start_at_once():
     x = Variable([1.0, 2.0], name="x")
     a, b = functions.sum(x * x), functions.sum(functions.exp(x))
     session = debug([a, b], gradient=[None, np.array(2.0)])
+    assert "they go backward as `reducesum` and `b` ask, the greatest rank first" in session.narration
     assert [event.kind for event in session.events].count("Seeded") == 2
     recorded = gradients(session)
     a.backward()
