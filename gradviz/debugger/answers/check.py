@@ -10,7 +10,7 @@ import numpy as np
 
 from ...operators.registry import Array
 from ...program import GradvizError
-from ...program.errors import listed
+from ...program.errors import count_of, listed
 from ...runtime.tasks import Work, results
 from ..journal import Pace, Statement, Writing
 from ..steering import CursorError, whole_number
@@ -63,10 +63,10 @@ class CheckView(Answer, frozen=True):
         yield Paragraph(f"{self.subject} {words[self.verdict]}.", is_title=True)
         if self.checks:
             yield Grid("With the actual gradient arriving and the recorded values", HEAD, list(map(_row, self.checks)))
-        drawn = {str(one.checked) for one in self.checks if one.checked < one.size}
+        drawn = {one.checked for one in self.checks if one.checked < one.size}
         if drawn:
-            many = drawn.pop() if len(drawn) == 1 else "so many"
-            yield Paragraph(f"Of large blobs {many} elements were drawn, from seed {self.seed}.")
+            elements = count_of(drawn.pop(), "element") if len(drawn) == 1 else "so many elements"
+            yield Paragraph(f"Of large blobs it looks at {elements}, drawn from seed {self.seed}.")
         if self.notes:
             yield Bullets(self.notes)
 

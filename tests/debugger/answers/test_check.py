@@ -219,7 +219,7 @@ def test_of_large_blobs_some_elements_are_drawn_from_a_seed():
     (one,) = session.check("x").checks
     assert (one.checked, one.size) == (64, 1000)
     assert session.check("x") == session.check("x")
-    assert "64 elements were drawn, from seed 0" in str(session.check("x"))
+    assert "looks at 64 elements, drawn from seed 0" in str(session.check("x"))
 
 
 def cancelled(seed, own_type):
