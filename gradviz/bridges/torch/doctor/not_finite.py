@@ -238,7 +238,7 @@ def _left_out(case: Case, node: Node, names: tuple[str, ...]) -> Finding | None:
     if not any(bool(one.isnan().any()) for one in factors):
         return None
     birth = _birth(case)
-    if birth is None or birth.result is None or not isinstance(birth.at, Node) or birth.at is node:
+    if birth is None or birth.result is None or isinstance(birth.at, Step) or birth.at is node:
         return None
     singularity, line = singular(birth.at), case.line(birth.at)
     why = f": {singularity.forward}" if singularity.forward else ""
@@ -300,7 +300,7 @@ def _forward(case: Case, names: tuple[str, ...]) -> Finding:
     if birth is None:
         sentence = f"The loss is {loss}; where that was born is not known any more.{gets}"
         return Finding("nan", sentence, names, ways_out=("Call diagnose before backward().",))
-    at, node = case.line(birth.at), birth.at if isinstance(birth.at, Node) else None
+    at, node = case.line(birth.at), None if isinstance(birth.at, Step) else birth.at
     place = None if node is None else case.place(node, is_backward=False)
     if birth.data is not None:
         name = next(case.sharing(birth.data), "") or case.name(birth.data)
