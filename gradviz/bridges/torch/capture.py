@@ -244,9 +244,13 @@ def prefixes(models: Mapping[Module, str]) -> dict[Module, str]:
 
 
 def named_parameters(models: Mapping[Module, str]) -> Iterator[tuple[str, Tensor]]:
-    """The parameters of models by their paths, behind what a model is called where there are several."""
+    """The parameters of models by their paths, behind what a model is called where there are several; one that models
+    share once."""
+    by_id: dict[int, tuple[str, Tensor]] = {}
     for model, prefix in prefixes(models).items():
-        yield from whole(model).named_parameters(prefix)
+        for name, one in whole(model).named_parameters(prefix):
+            by_id.setdefault(id(one), (name, one))
+    yield from by_id.values()
 
 
 def paths_of(models: Mapping[Module, str]) -> dict[Module, str]:

@@ -20,7 +20,7 @@ from ...program import GradientError
 from ...program.errors import message_of
 from .frames import inner, is_inside
 from .graph import Graph, Output, Tensor, hooks_of, waits_for_grad
-from .watch import Hooked, Notes, Returned, Stand, Visit, Written, watched
+from .watch import Hooked, Notes, Returned, Stand, Visit, Written, returning, watched
 
 
 def run(
@@ -62,7 +62,8 @@ def run(
         if tensor.requires_grad and (stand is not None or hooks_of(tensor))
     }
     watch = watched(graph, notes, hooked, write=write, stand=stand)
-    with watch, inside, nullcontext() if write else _put_back(tensors):
+    told = nullcontext() if writes else returning(notes, {one.node for one in wanted})
+    with watch, inside, told, nullcontext() if write else _put_back(tensors):
         try:
             if writes:
                 backward(roots, gradients, retain_graph=not write or None, create_graph=create_graph, inputs=inputs)

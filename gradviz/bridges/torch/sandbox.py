@@ -353,6 +353,11 @@ def _modules_put_back() -> Iterator[None]:
     states: dict[torch.nn.Module, tuple[dict[str, Any], dict[str, Any]]] = {}
 
     def remember(module: torch.nn.Module, given: Any) -> None:
+        if isinstance(module, torch.jit.ScriptModule):
+            raise not_again(
+                "A module of TorchScript runs outside of Python, on its own parameters and no copies of them.",
+                "Check the module that it was made of.",
+            )
         if module not in states:
             states[module] = vars(module).copy(), module._buffers.copy()
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from time import perf_counter
 from types import CodeType, MethodType
 from typing import Any, NamedTuple
 
+import torch
 from torch.autograd.graph import Node
 
 from ...runtime.watched import Limits, interrupted
-from .graph import Graph, Like, Output, Tensor, task, version_of
+from .graph import Graph, Like, Output, Tensor, is_leaf, task, version_of
 
 Gradients = Sequence[Tensor | None]
 
@@ -204,13 +205,13 @@ class Notes:
 
     def stop(self, node: Node, stand: Stand, arrived: Gradients) -> None:
         """A node is next: `stand` returns when it may run."""
-        if self._is_ours():
+        if self.is_running():
             stand(node, [None if one is None else reference(one) for one in arrived])
             self._before = perf_counter()
 
     def arrive(self, one: Output, gradient: Tensor) -> None:
         """The gradient of an output that was asked for comes by."""
-        if self._is_ours():
+        if self.is_running():
             self.returns(one, gradient)
 
     def returns(self, one: Output, gradient: Tensor | None) -> None:
@@ -219,12 +220,12 @@ class Notes:
 
     def before_grad(self, node: Node, leaf: Tensor, arrived: Gradients) -> None:
         """``grad`` of a leaf is about to be written."""
-        if self._is_ours():
+        if self.is_running():
             self._grads_before[node] = None if leaf.grad is None else self._keep(leaf.grad.detach().clone())
 
     def after_grad(self, node: Node, leaf: Tensor, sent: Gradients, arrived: Gradients) -> None:
         """``grad`` of a leaf was written, and its hooks have run."""
-        if self._is_ours():
+        if self.is_running():
             before, after = self._grads_before.pop(node), self.recorded_tensor(leaf.grad)
             self._noted.append(Written(Output(node, 0), self.recorded_tensor(arrived[0]), before, after))
 
@@ -232,7 +233,7 @@ class Notes:
         """A checkpoint is about to compute its part again."""
         self.running = node
 
-    def _is_ours(self) -> bool:
+    def is_running(self) -> bool:
         """Whether it is the pass under watch that calls, and none that somebody else has begun meanwhile."""
         return self._task == task()
 
@@ -270,3 +271,36 @@ def watched(
     finally:
         for handle in handles:
             handle.remove()
+
+
+@contextmanager
+def returning(notes: Notes, wanted: Container[Node]) -> Iterator[None]:
+    """While it lasts, hooks of several tensors learn which leaves the engine comes to, as where ``grad`` is written.
+
+    Args:
+        wanted: the nodes of those whose gradient is returned.
+    """
+    mine = notes, wanted
+    _RETURNING.append(mine)
+    try:
+        yield
+    finally:
+        _RETURNING.remove(mine)
+
+
+_RETURNING: list[tuple[Notes, Container[Node]]] = []
+"""The passes that return gradients in place of writing them, and the nodes that they come to."""
+
+
+def _will_run(node: Node) -> bool:
+    """Whether the engine comes to a node; of a leaf PyTorch itself says it only of a pass that writes ``grad``."""
+    if is_leaf(node):
+        for notes, wanted in list(_RETURNING):
+            if notes.is_running():
+                return node in wanted
+    return _WILL_RUN(node)
+
+
+_WILL_RUN: Callable[[Node], bool] = torch._C._will_engine_execute_node
+# Once and for all, as passes may stand still at the same time and end in any order.
+torch._C._will_engine_execute_node = _will_run

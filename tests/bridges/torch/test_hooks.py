@@ -298,3 +298,30 @@ def test_what_a_hook_makes_of_a_gradient_is_the_gradient_of_that_blob():
     why = gradviz.debug(h.sum()).why_none("h_grad@1")
     assert str(why).startswith("h_grad@1 is the gradient of h@0, as a hook has changed it. ")
     assert why.blob == "h@0"
+
+
+@pytest.mark.parametrize("record", [gradviz.debug, lambda *args, **options: gradviz.live(*args, **options).finish()])
+def test_a_hook_of_several_leaves_is_given_what_backward_would_give_it(record):
+    model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+    given = []
+    torch.autograd.graph.register_multi_grad_hook(list(model.parameters()), given.append)
+    loss = model(torch.ones(5, 3)).square().mean()
+    record(loss)
+    record(loss, inputs=[model[0].bias, model[2].weight])
+    beside, asked = given
+    assert [one is not None for one in asked] == [False, True, True, False]
+    loss.backward()
+    assert all(map(torch.equal, beside, given[2]))
+    assert all(torch.equal(one, parameter.grad) for one, parameter in zip(beside, model.parameters(), strict=True))
+
+
+def test_a_pass_of_the_users_own_that_a_hook_of_several_leaves_refuses_is_refused_as_before():
+    w = torch.ones(3, requires_grad=True)
+    torch.autograd.graph.register_multi_grad_hook([w], lambda gradients: None)
+    loss = (w * 2).sum()
+    live = gradviz.live(loss)
+    live.step()
+    with pytest.raises(RuntimeError, match="leaf node"):
+        torch.autograd.grad(loss, w, retain_graph=True)
+    live.finish()
+    assert live.session.event.kind == "Completed"

@@ -335,7 +335,7 @@ class Case:
         """The line of the user's code that something was called on; None: it is not known."""
         if isinstance(at, Step):
             at = at.call
-        elif isinstance(at, Node):
+        elif at is not None and not isinstance(at, Call):  # PyTorch denies that an operator of TorchScript is a Node
             at = self.origins.get(at, Origin()).call
         return None if at is None else line_at(*at)
 

@@ -18,10 +18,12 @@ from .diagnosis import Finding
 from .no_gradient import parameters_without
 from .no_loss import loss_without, no_tensor
 from .not_finite import not_finite
-from .rules import Rule
 from .scene import Scene, scene_of, value_in
 from .structure import computed_once, hidden_modules, plain_tensors
 from .training import no_leaves, not_scalar, second_derivatives
+
+Rule = Callable[[Case], Iterator[Finding]]
+"""Looks at a case and yields what it finds."""
 
 
 class About(NamedTuple):

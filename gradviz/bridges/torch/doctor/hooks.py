@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
+from itertools import filterfalse
 from math import isfinite
 from typing import Any
 
@@ -12,6 +13,7 @@ from torch.autograd.graph import Node
 
 from ....program.code_line import CodeLine
 from ....program.errors import code
+from ..frames import inner, is_inside
 from ..graph import Output, Tensor, hooks_of, maker_of
 from ..values import is_equal
 from ..watch import RecordedTensor
@@ -52,11 +54,16 @@ def _hooked(case: Case) -> Iterator[Finding]:
         return
     results = [one for one in _tensors(case) if hooks_of(one) and maker_of(one) in case.graph.index]
     for one in {id(one): one for one in (*case.leaves, *results)}.values():
-        for function in hooks_of(one):
+        for function in filterfalse(_is_of_pytorch, hooks_of(one)):
             line, name = line_of(function), case.name(one)
             whose = code(name) if name else "a result"
             sentence = f"A hook{_named(function)}{where(line)} sees the gradient of {whose} and may change it."
             yield Finding("hook", sentence, (name,) if name else (), line, harm=False)
+
+
+def _is_of_pytorch(hook: Any) -> bool:
+    """Whether a hook is no code of the user's, as those that wait for the gradients of several tensors."""
+    return (own := getattr(inner(hook), "__code__", None)) is not None and is_inside(own.co_filename)
 
 
 def _of_modules(case: Case) -> Iterator[Finding]:

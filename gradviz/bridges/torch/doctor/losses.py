@@ -87,7 +87,7 @@ NO_LOGARITHM = "the logarithm is missing, and gradients are those of another los
 
 def _remark(case: Case, at: Node | Step, who: str, says: str, way_out: str) -> Finding:
     """A loss is given what it does not take, as far as one can see."""
-    line, place = case.line(at), case.place(at) if isinstance(at, Node) else None
+    line, place = case.line(at), None if isinstance(at, Step) else case.place(at)
     return Finding("twice", f"{who}{in_line(line)} {says}.", (), line, False, (), (way_out,), place)
 
 

@@ -18,125 +18,16 @@ from .causes import called_by
 from .diagnosis import Finding
 from .gradients import Birth, births, is_not_finite, leaf_gradients, plain
 from .hooks import hook_of
+from .singular import GROWS, OVERFLOW, SINGULAR, UNDEFINED, USUAL, Singular
 from .zeros import CUTS, PASS_ON
 
-
-class Singular(NamedTuple):
-    """An operator that makes NaN or infinity of something finite: forward and backward, and what to do; `instead`: what
-    to do where it is forward, if that is something else."""
-
-    forward: str = ""
-    backward: str = ""
-    way_out: str = ""
-    instead: str = ""
-
-    def ways_out(self, *, forward: bool = False) -> tuple[str, ...]:
-        """The way out, where there is one."""
-        way_out = self.instead if forward and self.instead else self.way_out
-        return (way_out,) if way_out else ()
-
-
 SAFE = "Give it a safe input where it is masked, too: {name}(torch.where(mask, x, 1))."
-LOG = Singular(
-    "log(0) is -Inf, and of a negative number NaN",
-    "the derivative of log at 0 is infinite",
-    "Keep it away from 0: x.clamp_min(1e-12).",
-)
-NORM = Singular(
-    "the norm is beyond the largest number",
-    "the derivative of the norm at 0 does not exist",
-    "Add something small: torch.sqrt(x.square().sum() + 1e-12).",
-    "Divide by something large first, or compute it in a wider type: x.double().norm().",
-)
-PRODUCT = Singular(
-    "a product is beyond the largest number", "", "Make it smaller, by normalization or a smaller learning rate."
-)
-SINGULAR = {
-    **dict.fromkeys(("log2", "log10"), LOG),
-    **{
-        name: Singular(
-            f"{name} does not exist beyond -1 and 1",
-            f"the derivative of {name} at 1 and -1 is infinite",
-            "Keep it inside: x.clamp(-1 + 1e-6, 1 - 1e-6).",
-        )
-        for name in ("acos", "asin", "atanh")
-    },
-    "sqrt": Singular(
-        "the square root of a negative number is NaN",
-        "the derivative of sqrt at 0 is infinite",
-        "Add something small first: torch.sqrt(x + 1e-12).",
-    ),
-    "rsqrt": Singular("1 / sqrt(0) is Inf", "its derivative at 0 is infinite", "Add something small: x + 1e-12."),
-    "log": LOG._replace(
-        way_out="Keep it away from 0: torch.log(x.clamp_min(1e-12)), or use log_softmax, logsigmoid, xlogy."
-    ),
-    "log1p": Singular("log1p(-1) is -Inf, and below NaN", "its derivative at -1 is infinite", "Keep it above -1."),
-    "div": Singular(
-        "something is divided by 0",
-        "the derivative of a division by 0 is infinite",
-        "Keep the divisor away from 0: y.clamp_min(1e-12).",
-    ),
-    "reciprocal": Singular("1 / 0 is Inf", "the derivative of 1 / x at 0 is infinite", "Keep x away from 0."),
-    "pow": Singular(
-        "a power of 0 or of a negative number does not exist",
-        "the derivative of this power at 0 is infinite",
-        "Keep the base away from 0: x.clamp_min(1e-12).",
-    ),
-    "exp": Singular(
-        "exp is beyond the largest number, in float32 from 89 on",
-        "exp is Inf, and 0 times Inf is NaN",
-        "Subtract the maximum first, as torch.softmax and torch.logsumexp do.",
-    ),
-    **dict.fromkeys(("norm", "linalg_vector_norm"), NORM),
-    "atan2": Singular("", "the derivative of atan2 at (0, 0) does not exist", "Keep one of both away from 0."),
-    "std": Singular(
-        "the deviation of one element is NaN",
-        "the derivative of std is infinite where nothing deviates",
-        "Use var(), or torch.sqrt(x.var() + 1e-12).",
-        "Say correction=0, or give more elements.",
-    ),
-    "var": Singular(
-        "the variance of one element is NaN",
-        "the variance of one element has no derivative",
-        "Say correction=0, or give more elements.",
-    ),
-    "mean": Singular("the mean of nothing is NaN", "the mean of nothing has no derivative", "Leave empty tensors out."),
-    "softmax": Singular(
-        "of a row in which all is -Inf softmax is NaN",
-        "softmax is NaN there",
-        "Leave one element of each row unmasked.",
-    ),
-    "log_softmax": Singular(
-        "of a row with Inf, or in which all is -Inf, log_softmax is NaN",
-        "log_softmax is NaN there",
-        "Leave one element of each row unmasked.",
-    ),
-    "cdist": Singular("", "the derivative of a distance at 0 does not exist", "Add something small."),
-    "nll_loss": Singular("every target is ignored, and the mean of nothing is NaN", "", "Leave such batches out."),
-    "prod": Singular("the product is beyond the largest number", "its derivative divides by 0"),
-    **dict.fromkeys(("addmm", "mm", "bmm", "baddbmm", "convolution", "mul"), PRODUCT),
-    "mse_loss": PRODUCT._replace(forward="a square is beyond the largest number"),
-}
-"""By type of operator."""
-
-
-OVERFLOW = PRODUCT._replace(forward="a power is beyond the largest number")
-"""Of a square, a cube and so on."""
 
 
 def singular(node: Node) -> Singular:
     """How an operator makes NaN or infinity of something finite; empty: it does not."""
     return OVERFLOW if _only_grows(node) else SINGULAR.get(type_of(node), Singular())
 
-
-UNDEFINED = {"log", "log2", "log10", "log1p", "div", "reciprocal", "sqrt", "rsqrt", "acos", "asin", "atanh"}
-"""Whose infinities and NaN no type would change."""
-
-GROWS = {"exp", "pow", "var", "std"}
-"""Whose result may be beyond the largest number, or the mean of nothing."""
-
-USUAL = {"exp", "mean", "var", "softmax", "log_softmax", "pow", "div"}
-"""Which most models have, and which seldom do it backward."""
 
 MOST_LIKELY = 3
 """Operators that a sentence names when more than one may have done it."""
@@ -220,7 +111,8 @@ def _backward(case: Case, birth: Birth, names: tuple[str, ...]) -> Finding:
         return Finding("overflow", sentence, names, line, ways_out=ways, place=case.place(node))
     singularity = singular(node)
     given = next((one.tensor for one in visit.arrived if one is not None), None)
-    masked = given is not None and given.shape == sent.shape and bool(((given == 0) & ~sent.isfinite()).any())
+    is_nan = sent.isnan()
+    masked = given is not None and given.shape == sent.shape and bool(is_nan.any() and (given == 0)[is_nan].all())
     mask = _mask(case, node) if masked or _is_behind_mask(case, node) else None
     why = f": {singularity.backward}" if singularity.backward else ""
     if masked:
@@ -238,7 +130,7 @@ def _left_out(case: Case, node: Node, names: tuple[str, ...]) -> Finding | None:
     if not any(bool(one.isnan().any()) for one in factors):
         return None
     birth = _birth(case)
-    if birth is None or birth.result is None or not isinstance(birth.at, Node) or birth.at is node:
+    if birth is None or birth.result is None or isinstance(birth.at, Step) or birth.at is node:
         return None
     singularity, line = singular(birth.at), case.line(birth.at)
     why = f": {singularity.forward}" if singularity.forward else ""
@@ -283,8 +175,8 @@ def _afterwards(case: Case, names: tuple[str, ...]) -> Finding:
         f"{hold} gradients with NaN or Inf, most likely born in the backward of {case.operator(node)}"
         f"{in_line(line)}: {singularity.backward}."
     )
-    ways = (SAFE.format(name=type_of(node)), *singularity.ways_out())
-    return Finding("nan", sentence, names, line, ways_out=ways)
+    safe = (SAFE.format(name=type_of(node)),) if masked else ()
+    return Finding("nan", sentence, names, line, ways_out=(*safe, *singularity.ways_out()))
 
 
 def _forward(case: Case, names: tuple[str, ...]) -> Finding:
@@ -300,7 +192,7 @@ def _forward(case: Case, names: tuple[str, ...]) -> Finding:
     if birth is None:
         sentence = f"The loss is {loss}; where that was born is not known any more.{gets}"
         return Finding("nan", sentence, names, ways_out=("Call diagnose before backward().",))
-    at, node = case.line(birth.at), birth.at if isinstance(birth.at, Node) else None
+    at, node = case.line(birth.at), None if isinstance(birth.at, Step) else birth.at
     place = None if node is None else case.place(node, is_backward=False)
     if birth.data is not None:
         name = next(case.sharing(birth.data), "") or case.name(birth.data)
@@ -466,9 +358,10 @@ def _is_dangerous(node: Node) -> bool:
 
 AGAIN: dict[str, Callable[[dict[str, Tensor], Any], Tensor]] = {
     **dict.fromkeys(
-        ("log", "log2", "log10", "log1p", "acos", "asin", "atanh"),
+        ("log", "log2", "log10", "log1p", "acos", "asin", "atanh", "acosh", "erfinv"),
         lambda saved, node: getattr(saved["self"], type_of(node))(),
     ),
+    "logit": lambda saved, node: saved["self"].logit(node._saved_eps),
     "mul": lambda saved, node: saved["self"] * saved["other"],
     "div": lambda saved, node: saved.get("self", torch.ones_like(saved["other"])) / saved["other"],
     "pow": lambda saved, node: saved["self"] ** node._saved_exponent,

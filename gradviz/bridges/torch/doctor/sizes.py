@@ -160,8 +160,10 @@ def symmetric(case: Case) -> Iterator[Finding]:
     last_readers = _places(case)
     places = {id(leaf): last_readers.get(node, 0) for node, leaf in case.graph.leaves.items() if leaf.dim() > 1}
     for module, path in case.modules.items():
+        if not isinstance(module, LAYERS):
+            continue
         weight, bias = (module._parameters.get(name) for name in ("weight", "bias"))
-        if not isinstance(module, LAYERS) or weight is None or (gradient := gradients.get(id(weight))) is None:
+        if weight is None or (gradient := gradients.get(id(weight))) is None:
             continue
         is_last = places[id(weight)] == max(places.values())
         same = [weight, gradient] if bias is None else [weight, gradient, bias]

@@ -4,6 +4,7 @@ from contextlib import nullcontext, suppress
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 import gradviz
 from tests.bridges.torch.doctor import mistaken
@@ -334,3 +335,44 @@ def test_what_is_flat_is_why_a_gradient_is_zero_whatever_cuts_it_off_behind_that
     assert found.sentence == (
         "`weight` and `bias` get a gradient of zeros: `round` is flat, its derivative is 0 everywhere."
     )
+
+
+@pytest.mark.parametrize("is_after", [False, True])
+@pytest.mark.parametrize(
+    ("loss_of", "why"),
+    [
+        (lambda a: torch.linalg.eigh(a)[1][:, 0].sum(), "`linalg_eigh`: eigenvectors of equal eigenvalues"),
+        (lambda a: torch.linalg.svd(a)[0][:, 0].sum(), "`linalg_svd`: singular vectors of equal singular values"),
+        (lambda a: torch.hypot(a[0, 1], a[1, 0]), "`hypot`: the derivative of hypot at (0, 0) does not exist"),
+        (lambda a: torch.xlogy(a, a).sum(), "`xlogy`: its derivative is infinite or NaN where"),
+        (lambda a: torch.acosh(a.diagonal()).sum(), "`acosh`: the derivative of acosh at 1 is infinite"),
+    ],
+)
+def test_where_a_derivative_does_not_exist_is_told_and_no_mask_is_blamed(loss_of, why, is_after):
+    w = torch.nn.Parameter(torch.zeros(3, 3))
+    loss = loss_of(torch.eye(3) + w + w.T)
+    if is_after:
+        loss.backward()
+    (found,) = gradviz.diagnose(loss).findings
+    assert f"born in the backward of {why}" in found.sentence
+    assert "leaves those elements out" not in found.sentence
+    assert len(found.ways_out) == 1
+
+
+@pytest.mark.parametrize("is_after", [False, True])
+@pytest.mark.parametrize(
+    ("loss_of", "why"),
+    [
+        (lambda w: torch.logit(w).sum(), "`logit` makes NaN or Inf: logit of 0 or 1 is infinite"),
+        (lambda w: torch.erfinv(w).sum() + 1, "`erfinv` makes NaN or Inf: erfinv of 1 or -1 is infinite"),
+        (lambda w: torch.logdet(w + 0), "`linalg_slogdet` makes NaN or Inf: the logarithm of a determinant of 0"),
+        (lambda w: F.ctc_loss(w[:, None], torch.ones(1, 2), [2], [2]), "`ctc_loss`"),
+    ],
+)
+def test_what_makes_an_infinity_is_named_and_not_what_hands_it_on(loss_of, why, is_after):
+    w = torch.nn.Parameter(torch.ones(2, 2))
+    loss = loss_of(w)
+    if is_after:
+        loss.backward()
+    found = gradviz.diagnose(loss).findings[0]
+    assert why in found.sentence, found

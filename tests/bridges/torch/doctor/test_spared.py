@@ -284,3 +284,16 @@ def test_after_a_pass_gates_of_zeros_are_no_dead_relu():
     (found,) = gradviz.diagnose(loss, model).findings
     assert (found.kind, found.harm) == ("zero", False)
     assert {name.partition(".")[0] for name in found.names} == {"layers"}
+
+
+@pytest.mark.parametrize("is_given", [True, False])
+def test_a_trunk_that_two_models_share_is_one_module_of_both(is_given):
+    trunk = nn.Linear(4, 3)
+    actor, critic = nn.Sequential(trunk, nn.Tanh(), nn.Linear(3, 2)), nn.Sequential(trunk, nn.Tanh(), nn.Linear(3, 1))
+    x = torch.ones(2, 4)
+    with gradviz.torch.capture():
+        loss = actor(x).square().mean() + critic(x).square().mean()
+    del trunk
+    found = gradviz.diagnose(loss, [actor, critic] if is_given else None)
+    assert not found.findings, str(found)
+    assert "6 parameters" in str(found)
