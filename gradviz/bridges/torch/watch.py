@@ -277,15 +277,21 @@ def watched(
 def returning(notes: Notes, wanted: Container[Node]) -> Iterator[None]:
     """While it lasts, hooks of several tensors learn which leaves the engine comes to, as where ``grad`` is written.
 
+    What answers PyTorch then is in its place only while such passes last, which may end in any order.
+
     Args:
         wanted: the nodes of those whose gradient is returned.
     """
     mine = notes, wanted
+    if not _RETURNING:
+        torch._C._will_engine_execute_node = _will_run
     _RETURNING.append(mine)
     try:
         yield
     finally:
         _RETURNING.remove(mine)
+        if not _RETURNING:
+            torch._C._will_engine_execute_node = _WILL_RUN
 
 
 _RETURNING: list[tuple[Notes, Container[Node]]] = []
@@ -301,6 +307,4 @@ def _will_run(node: Node) -> bool:
     return _WILL_RUN(node)
 
 
-_WILL_RUN: Callable[[Node], bool] = torch._C._will_engine_execute_node
-# Once and for all, as passes may stand still at the same time and end in any order.
-torch._C._will_engine_execute_node = _will_run
+_WILL_RUN = torch._C._will_engine_execute_node
