@@ -126,8 +126,9 @@ def _modules_in(scope: Mapping[str, Any], graph: Graph) -> dict[Module, str]:
     values = {**getattr(scope.get("self"), "__dict__", {}), **scope}
     modules = {name: whole(value) for name, value in values.items() if isinstance(value, Module)}
     parts = ids_of_parts(modules.values())
-    return {
+    called = {
         module: name
         for name, module in reversed(modules.items())
         if id(module) not in parts and any(id(one) in graph.ends for one in module.parameters())
     }
+    return dict(reversed(called.items()))

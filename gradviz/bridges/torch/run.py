@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from copy import copy
 from itertools import pairwise
 from traceback import walk_tb
 from types import CodeType
@@ -15,11 +16,13 @@ from typing import Any
 
 import torch
 from torch.autograd.graph import GradientEdge
+from torch.utils.checkpoint import _CachedTorchDispatchMode
 
 from ...program import GradientError
 from ...program.errors import message_of
 from .frames import inner, is_inside
-from .graph import Graph, Output, Tensor, hooks_of, waits_for_grad
+from .graph import Graph, Output, Tensor, hooks_of, is_hooked, waits_for_grad
+from .instances import instances
 from .watch import Hooked, Notes, Returned, Stand, Visit, Written, returning, watched
 
 
@@ -62,8 +65,9 @@ def run(
         if tensor.requires_grad and (stand is not None or hooks_of(tensor))
     }
     watch = watched(graph, notes, hooked, write=write, stand=stand)
+    kept = nullcontext() if write else _cached_put_back(graph)
     told = nullcontext() if writes else returning(notes, {one.node for one in wanted})
-    with watch, inside, told, nullcontext() if write else _put_back(tensors):
+    with watch, inside, told, kept, nullcontext() if write else _put_back(tensors):
         try:
             if writes:
                 backward(roots, gradients, retain_graph=not write or None, create_graph=create_graph, inputs=inputs)
@@ -102,6 +106,18 @@ def _put_back(tensors: Iterable[Tensor]) -> Iterator[None]:
     finally:
         for tensor, grad in grads:
             tensor.grad = grad
+
+
+@contextmanager
+def _cached_put_back(graph: Graph) -> Iterator[None]:
+    """What selective checkpoints have cached, and give to the first pass alone, is there for another one afterwards."""
+    modes = instances(_CachedTorchDispatchMode) if any(map(is_hooked, graph.unordered_nodes)) else []
+    cached = [(mode, {key: copy(values) for key, values in mode.storage.items()}) for mode in modes]
+    try:
+        yield
+    finally:
+        for mode, values in cached:
+            mode.storage.update(values)
 
 
 def _check(graph: Graph) -> None:

@@ -72,6 +72,19 @@ def test_debug_and_diagnose_call_several_models_by_their_variables(models):
     assert [one.names for one in found.findings] == [("encoder.weight", "encoder.bias", "decoder.bias")]
 
 
+@pytest.mark.parametrize("is_captured", [False, True])
+def test_debug_and_diagnose_call_what_two_models_share_by_the_first(is_captured):
+    trunk = nn.Linear(6, 4)
+    actor, critic = nn.Sequential(trunk, nn.Linear(4, 2)), nn.Sequential(trunk, nn.Linear(4, 1))
+    x = torch.randn(3, 6)
+    with gradviz.torch.capture() if is_captured else nullcontext():
+        loss = actor(x).square().mean() + critic(x).square().mean() * torch.inf
+    session = gradviz.debug(loss)
+    assert {"actor.0.bias", "actor.1.bias", "critic.1.bias"} <= {*session.finish().gradients}
+    (found,) = gradviz.diagnose(loss).findings
+    assert {*found.names} <= {*session.event.gradients}
+
+
 @pytest.mark.parametrize("given", [False, True])
 def test_parts_that_are_called_by_themselves_have_their_paths_in_the_model(given):
     model, x = Net(), torch.randn(3, 6)

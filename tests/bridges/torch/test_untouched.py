@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import weakref
+from functools import partial
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
+from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
 
 import gradviz
 from tests.bridges.torch.models import Checkpointed, classified, mlp
@@ -146,6 +148,22 @@ def test_checkpoints_that_write_put_every_gradient_back():
     assert grads.pop("middle.0.weight").grad is held
     assert not held.any()
     assert all(parameter.grad is None for parameter in grads.values())
+
+
+def test_what_selective_checkpoints_have_cached_for_one_pass_is_left_to_that_of_the_user():
+    model, x = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1)), torch.ones(5, 3)
+    contexts = partial(create_selective_checkpoint_contexts, [torch.ops.aten.addmm.default])
+    loss = checkpoint(model, x, use_reentrant=False, context_fn=contexts).square().mean()
+    assert not gradviz.diagnose(loss, model).findings
+    live = gradviz.live(loss)
+    for _ in range(4):
+        live.step()
+    live.abort()
+    gradviz.live(loss).finish()
+    session = gradviz.debug(loss)
+    loss.backward()
+    for name, parameter in model.named_parameters():
+        assert torch.equal(torch.tensor(session.value(f"{name}_grad")), parameter.grad)
 
 
 def test_checkpoints_that_write_are_refused_where_somebody_waits_for_it():

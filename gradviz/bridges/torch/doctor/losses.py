@@ -123,12 +123,14 @@ def stretched(case: Case) -> Iterator[Finding]:
             continue
         line, count = case.line(node), size[0]
         column, row = f"{count} × 1", f"{count} elements"
-        predictions, targets = (column, row) if (count, 1) in map(shape_of, own) else (row, column)
+        is_column = (count, 1) in map(shape_of, own)
+        predictions, targets = (column, row) if is_column else (row, column)
         sentence = (
             f"{case.operator(node)}{in_line(line)} stretches predictions of {predictions} to {count} × {count}, as "
             f"targets of {targets} do: each prediction is compared with every target."
         )
-        ways_out = ("Give both one shape: prediction.squeeze(1), or target.unsqueeze(1).",)
+        own_way, other_way = ("squeeze", "unsqueeze") if is_column else ("unsqueeze", "squeeze")
+        ways_out = (f"Give both one shape: prediction.{own_way}(1), or target.{other_way}(1).",)
         yield Finding("stretched", sentence, (), line, is_sure, ways_out=ways_out, place=case.place(node))
 
 

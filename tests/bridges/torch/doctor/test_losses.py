@@ -49,6 +49,8 @@ def test_predictions_that_targets_stretch_are_found(name, is_captured, is_after)
     assert found.harm is is_captured  # else nothing says what the targets were like
     own, others = ("8 elements", "8 × 1") if "column" in name else ("8 × 1", "8 elements")
     assert f"stretches predictions of {own} to 8 × 8, as targets of {others} do: each pred" in found.sentence
+    ways = "unsqueeze(1), or target.squeeze(1)" if own == "8 elements" else "squeeze(1), or target.unsqueeze(1)"
+    assert found.ways_out == (f"Give both one shape: prediction.{ways}.",)
 
 
 @pytest.mark.parametrize("name", MEANT)
