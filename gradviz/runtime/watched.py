@@ -96,6 +96,8 @@ MOST_SPARED = 8_000_000
 """When blocks have left more objects than this so, the next one begins with a collection of all."""
 
 _spared = 0
+_is_frozen = False
+"""Whether somebody else has frozen objects, which stay so. How many they are is counted one by one: once is enough."""
 
 
 @contextmanager
@@ -106,7 +108,7 @@ def uncollected(*, is_asked: bool = False) -> Iterator[None]:
     after a block of `MANY` objects by the next collection of all objects, which a later block begins with in time,
     unless it `is_asked`: somebody waits for an answer.
     """
-    global _spared
+    global _spared, _is_frozen
     was_enabled = gc.isenabled()
     if was_enabled and _spared > MOST_SPARED and not is_asked:
         gc.collect()
@@ -116,11 +118,13 @@ def uncollected(*, is_asked: bool = False) -> Iterator[None]:
         yield
     finally:
         survivors = gc.get_count()[0]
-        if was_enabled and survivors > MANY and not gc.get_freeze_count():
-            # To freeze and thaw makes all of them old without a look at one.
-            gc.freeze()
-            gc.unfreeze()
-            _spared += survivors
+        if was_enabled and survivors > MANY and not _is_frozen:
+            _is_frozen = gc.get_freeze_count() > 0
+            if not _is_frozen:
+                # To freeze and thaw makes all of them old without a look at one.
+                gc.freeze()
+                gc.unfreeze()
+                _spared += survivors
         if was_enabled:
             gc.enable()
 

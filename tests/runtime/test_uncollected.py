@@ -43,6 +43,23 @@ def test_the_collector_is_left_as_it_was() -> None:
         gc.enable()
 
 
+def test_what_somebody_else_has_frozen_stays_so_and_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watched, "_is_frozen", False)
+    monkeypatch.setattr(watched, "_spared", 0)
+    counted = []
+    count = gc.get_freeze_count
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: counted.append(1) or count())
+    gc.freeze()
+    try:
+        for _ in range(3):
+            with uncollected():
+                Knot(2 * MANY)
+        assert count() > 0
+        assert len(counted) == 1
+    finally:
+        gc.unfreeze()
+
+
 def test_what_was_dropped_is_given_back_by_later_blocks() -> None:
     size, dropped = 4 * MANY, []
     for _ in range(MOST_SPARED // size + 4):
