@@ -16,7 +16,6 @@ from typing import Any
 
 import torch
 from torch.autograd.graph import GradientEdge
-from torch.utils.checkpoint import _CachedTorchDispatchMode
 
 from ...program import GradientError
 from ...program.errors import message_of
@@ -108,10 +107,14 @@ def _put_back(tensors: Iterable[Tensor]) -> Iterator[None]:
             tensor.grad = grad
 
 
+CACHES: type[Any] | None = getattr(torch.utils.checkpoint, "_CachedTorchDispatchMode", None)
+"""The class of what selective checkpoints have cached; None: this PyTorch has none."""
+
+
 @contextmanager
 def _cached_put_back(graph: Graph) -> Iterator[None]:
     """What selective checkpoints have cached, and give to the first pass alone, is there for another one afterwards."""
-    modes = instances(_CachedTorchDispatchMode) if any(map(is_hooked, graph.unordered_nodes)) else []
+    modes = instances(CACHES) if CACHES and any(map(is_hooked, graph.unordered_nodes)) else []
     cached = [(mode, {key: copy(values) for key, values in mode.storage.items()}) for mode in modes]
     try:
         yield

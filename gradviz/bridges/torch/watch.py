@@ -304,7 +304,7 @@ def _will_run(node: Node) -> bool:
         for notes, wanted in list(_RETURNING):
             if notes.is_running():
                 return node in wanted
-    return _WILL_RUN(node)
+    return bool(_WILL_RUN(node))
 
 
-_WILL_RUN = torch._C._will_engine_execute_node
+_WILL_RUN: Any = getattr(torch._C, "_will_engine_execute_node", None)
