@@ -251,14 +251,17 @@ class Rows:
         """A field of a thing in each row, or its name; of some `rows` alone where they are given."""
         if thing.startswith(":"):
             return self.as_of(thing[1:], attribute, self.positions if rows is None else self.positions[rows])
-        if rows is None:
-            rows = np.arange(len(self.events))
-        if thing in ("x", "g"):
-            column = self._naming(attribute, rows) if attribute in NAMING else self._whole("x", attribute).take(rows)
-            if thing == "x":
-                return column
-            return column._replace(has_value=column.has_value & self._are_gradients(rows, column))
-        return self._whole(thing, attribute).take(self.events[rows])
+        every = np.arange(len(self.events)) if rows is None else rows
+        if thing not in ("x", "g"):
+            return self._whole(thing, attribute).take(self.events[every])
+        if attribute in NAMING:
+            column = self._naming(attribute, every)
+        else:
+            column = self._whole("x", attribute)
+            column = column if rows is None else column.take(rows)
+        if thing == "x":
+            return column
+        return column._replace(has_value=column.has_value & self._are_gradients(every, column))
 
     def _whole(self, thing: str, attribute: str) -> Column:
         """A field of what the event of each row computed; of other things than `x` a field in each event."""
@@ -431,9 +434,9 @@ class Rows:
 
 def _scattered(column: Column, places: Indices, count: int) -> Column:
     """A column of `count` rows, which has the values of another one at some `places` alone."""
-    place = np.full(count, NOWHERE)
-    place[places] = np.arange(len(places))
-    return column.take(place)
+    values, has_value = np.zeros(count, column.values.dtype), np.zeros(count, bool)
+    values[places], has_value[places] = column.values, column.has_value
+    return column._replace(values=values, has_value=has_value)
 
 
 def _of_statement(statement: Statement, attribute: str) -> Result:
