@@ -227,6 +227,27 @@ def test_a_gradient_operator_that_fails_leaves_everything_as_it_was_and_runs_whe
     assert one.finish().value("x_grad").tolist() == [6.0, 3.0]
 
 
+@pytest.mark.parametrize("word", ["a_grad", "_a_grad_autosplit_0"])
+def test_a_gradient_that_was_changed_is_not_held_against_differences(word):
+    net = Net("a square and a sine of one blob")
+    net.Tanh("x", "a")
+    net.Sqr("a", "b")
+    net.Sin("a", "c")
+    net.Sum(["b", "c"], "y")
+    ws = Workspace()
+    ws.feed("x", [0.5, 1.0])
+    one = live(net, ["y"], workspace=ws)
+    while word not in one.workspace:
+        one.step()
+    one.feed(word, [7.0, 7.0])
+    one.finish()
+    checked = str(one.session.check("x"))
+    assert "live.feed has changed the gradient of a@0, which differences cannot know." in checked
+    assert one.session.check("b").verdict == "agrees"
+    if word == "a_grad":
+        assert "live.feed, a hook, a rule" in str(one.session.paths("x"))
+
+
 def test_a_given_gradient_may_be_given_anew_until_it_is_read():
     net = Net("square")
     net.Sqr("x", "y")

@@ -15,7 +15,7 @@ from ...runtime.tasks import Work, results
 from ..journal import Pace, Statement, Writing
 from ..steering import CursorError, whole_number
 from .comparison import MOST, SEED, Checked, Comparison, Verdict
-from .flow import array_of, arriving, gives, gradient_of, hooked, meant, seeds, sent, sum_through
+from .flow import array_of, arriving, fed, gives, gradient_of, hooked, meant, seeds, sent, sum_through
 from .forms import Answer, Block, Bullets, Grid, Paragraph, digits
 from .leaves import leaves
 from .net_view import NetView, text_of
@@ -321,8 +321,9 @@ def _of_blob(view: NetView, blob: Writing, doubles: Doubles) -> _Planned:
     if not np.isfinite(x).all():
         return _Planned(subject, [f'It is not finite: session.provenance("{named}") says why.'])
     try:
-        if changed := hooked(view, blob):
-            raise NotCheckable(f"Hooks have changed the gradient of {listed(changed)}, which differences cannot know.")
+        for who, changed in (("Hooks have", hooked(view, blob)), ("live.feed has", fed(view, blob))):
+            if changed:
+                raise NotCheckable(f"{who} changed the gradient of {listed(changed)}, which differences cannot know.")
         prepare = rest_of(view, blob, doubles)
     except (NotCheckable, GradvizError) as error:
         return _Planned(subject, _why_not(error))

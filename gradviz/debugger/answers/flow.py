@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 from ...operators.registry import Array
-from ...program.events import Accumulated, Event, HookRan, How, RuleApplied, Visited
+from ...program.events import Accumulated, ChangedByHand, Event, HookRan, How, RuleApplied, Visited
 from ...runtime.devices import current, device_of, moved
 from ..journal import Statement, Writing, dense
 from ..telling import arrival
@@ -70,6 +70,14 @@ def hooked(view: NetView, blob: Writing) -> list[str]:
     events = (event for _, event in recording.events_of(HookRan))
     hooks = {f"{one.blob}@{one.version}" for one in events if one.path == view.net.path}
     return sorted(hooks.intersection(map(str, computed_from(view, blob)))) if hooks else []
+
+
+def fed(view: NetView, blob: Writing) -> list[str]:
+    """The blob versions that a version leads to, it included, for whose gradient somebody fed another value."""
+    changes = [] if view.net.path else view.recorded.recording.events_of(ChangedByHand)
+    before = {view.net.called(one.blob, one.version - 1, at) for at, one in changes if one.position is not None}
+    behind = computed_from(view, blob) if before else set()
+    return sorted(str(one) for one in behind for each in sent(view, one) if not before.isdisjoint(each.parts))
 
 
 def after_hooks(view: NetView, blob: Writing) -> Parts:

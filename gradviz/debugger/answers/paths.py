@@ -149,7 +149,7 @@ class PathsView(Answer, frozen=True):
             return words
         if self._is_changed:
             words += f"; the recorded gradient differs by up to {digits(self.difference)}"
-            return f"{words}: a hook, a rule of the engine's own, or the like, has changed what flows"
+            return f"{words}: live.feed, a hook, a rule of the engine's own, or the like, has changed what flows"
         return f"{words}; that is the recorded gradient, within {digits(self.difference)}"
 
     @property
