@@ -71,7 +71,7 @@ def margin_ranking(op: Operator, x1: Tensor, x2: Tensor, labels: Tensor) -> Tens
 
 def pair_loss(op: Operator, x: Tensor, labels: Tensor, *lengths: Tensor) -> Tensor:
     """One number for each session: the mean over its pairs of which the first has the greater label."""
-    sessions = sizes(lengths[0]) if lengths else [len(x)]
+    sessions = sizes(lengths[0]) if lengths else [x.shape[0]]
     losses = []
     for own, marks in zip(x.reshape(-1).split(sessions), labels.detach().reshape(-1).split(sessions), strict=True):
         first, second = torch.nonzero(marks[:, None] > marks, as_tuple=True)
