@@ -8,7 +8,7 @@ import pytest
 
 from gradviz import Variable, functions
 from gradviz.net import Net
-from gradviz.operators import convolution
+from gradviz.operators import columns
 from gradviz.program import Operator, RunError
 from gradviz.runtime import Workspace
 from tests.operators.case import Array, floats
@@ -103,7 +103,7 @@ def test_columns_laid_out_in_parts_give_what_they_give_at_once(case: Case, monke
 
     at_once = gradients()
     for limit in ("MOST_BYTES", "MANY_SHARED"):  # one place at a time; then the same, of each row of the windows
-        monkeypatch.setattr(convolution, limit, 1)
+        monkeypatch.setattr(columns, limit, 1)
         for found, expected in zip(gradients(), at_once, strict=True):
             np.testing.assert_allclose(found, expected, atol=1e-12)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gradviz.net import Net
-from gradviz.operators import convolution
+from gradviz.operators import columns
 from gradviz.runtime import Workspace
 from tests.operators.case import Array
 
@@ -100,7 +100,7 @@ def compare(layer: Layer, random: np.random.Generator, dtype: str) -> None:
 @pytest.mark.parametrize("seed", range(SHAPES))
 def test_layers_of_random_shapes(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     if seed % 2:  # rows of windows share columns
-        monkeypatch.setattr(convolution, "MANY_SHARED", 1)
+        monkeypatch.setattr(columns, "MANY_SHARED", 1)
     random = np.random.default_rng(seed)
     dtype = str(random.choice([*TOLERANCE]))
     compare((conv if random.random() < 0.6 else pool)(random), random, dtype)
