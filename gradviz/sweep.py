@@ -25,7 +25,6 @@ from .debugger.statistics import statistics
 from .notebook.progress import shown_progress
 from .program import GradvizError, NetDef
 from .program.errors import count_of, message_of, repr_of, shorten
-from .program.events import Failed
 from .runtime.tasks import Work, results
 from .runtime.watched import INTERRUPTED
 from .session import Session, debug
@@ -268,11 +267,10 @@ def _row(make_net: Callable[..., Any], seed: int, item: tuple[int, dict[str, Any
 
 def _fault(recording: Recording) -> str:
     """What a recording stopped with, or why nothing was run; empty: all went well."""
-    last = recording.events[-1] if recording.events else None
-    if isinstance(last, Failed):
-        if last.error == INTERRUPTED:
+    if (failure := recording.failure) is not None:
+        if failure.error == INTERRUPTED:
             raise KeyboardInterrupt
-        return last.message
+        return failure.message
     return "" if recording.obstacle is None else recording.obstacle.message
 
 

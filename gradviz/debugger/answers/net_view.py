@@ -100,14 +100,14 @@ class NetView:
     @property
     def failure(self) -> Failed | None:
         """With what generating its pass has stopped, as the last event of all."""
-        last = self.recorded.failure
+        last = self.recorded.recording.failure
         is_open = self.recorded.text.whole is None
         return last if is_open and last is not None and last.path == self.net.path else None
 
     @property
     def is_halted(self) -> bool:
         """Whether its pass is not over and nothing has failed: more is to come."""
-        return self.recorded.text.whole is None and self.recorded.failure is None
+        return self.recorded.text.whole is None and self.recorded.recording.failure is None
 
     def is_final(self, blob: Writing) -> bool:
         """Whether no more of a version's gradient comes: all that read it have gone backward, and that is added up."""
@@ -267,7 +267,7 @@ class NetView:
             reason, ways_out = f"{absent[0]}.", [absent[1]]
         elif blob.statement is not None and self.ran_at(blob.statement) is not None:
             reason, ways_out = "its operator ran, and what it made was not kept.", [AGAIN]
-        elif self.recorded.failure is not None:
+        elif self.recorded.recording.failure is not None:
             reason, ways_out = "it stopped before that was computed.", [STOPPED]
         elif blob.statement is not None and self.is_to_run(blob.statement):
             reason, ways_out = "its operator has not run yet.", [GO_ON]
@@ -301,7 +301,7 @@ class NetView:
     def is_to_run(self, statement: Statement) -> bool:
         """Whether an operator of the outermost net has joined a pass that runs, which has not come to it yet."""
         recording = self.recorded.recording
-        if self.net.path or self.recorded.failure is not None or not len(recording.timeline.of(Ran)):
+        if self.net.path or recording.failure is not None or not len(recording.timeline.of(Ran)):
             return False
         # Of a tape all joins before anything runs; a file does not say whether it came to its end.
         is_open = self.is_halted or not (self.recorded.is_saved or recording.absent)

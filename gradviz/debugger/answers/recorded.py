@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ...operators.registry import Array
-from ...program.events import Failed
 from ..document import Schedule, Source, Trace
 from ..journal import NOWHERE, Indices, Key, Recording, Writing
 from ..statistics import norm_of
@@ -44,12 +43,6 @@ class Recorded:
         self.values = values
         # By the identities of arrays, which are kept with them, so that these stay their own.
         self._norms: dict[int, tuple[object, float]] = {}
-
-    @property
-    def failure(self) -> Failed | None:
-        """With what it stopped, as the last event of all."""
-        last = self.events[-1] if self.events else None
-        return last if isinstance(last, Failed) else None
 
     @cached_property
     def sources(self) -> list[Source]:
@@ -111,10 +104,13 @@ class Recorded:
         outputs: list[Writing] = []
         computed = [np.zeros((3, 0), np.int64)]  # arrays, their runs, and the numbers of the outputs
         for (path, half), runs in self.recording.halves.items():
+            if half != is_backward:
+                continue
             net = self.text.net(path)
-            for kernel in (net.operators if half else net.forward) if half == is_backward else ():
-                read = [] if kernel.nets else [self._identities(runs, one.key) for one in kernel.inputs]
-                for output in () if kernel.nets else kernel.outputs:
+            kernels = [one for one in (net.operators if half else net.forward) if not one.nets]
+            for kernel in kernels:
+                read = [self._identities(runs, one.key) for one in kernel.inputs]
+                for output in kernel.outputs:
                     arrays = self._identities(runs, output.key)
                     is_own = np.logical_and.reduce([arrays != before for before in (NOWHERE, *read)])
                     computed.append(np.stack([arrays, runs, np.full(len(runs), len(outputs))])[:, is_own])

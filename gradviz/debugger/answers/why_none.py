@@ -164,7 +164,8 @@ def _proof(view: NetView, blob: Writing) -> WhyNoneView:
 
 def _without_value(view: NetView, one: Sent) -> str:
     """That a gradient was made and not computed, though others were, or since the run stopped or never began."""
-    recording, failure = view.recorded.recording, view.recorded.failure
+    recording = view.recorded.recording
+    failure = recording.failure
     if view.value(one.parts[-1]) is not None or (failure is not None and failure.path != view.net.path):
         return ""
     if failure is None:

@@ -170,6 +170,12 @@ class Recording:
         return events if notes is None else RunEvents(events, notes, self.timeline)
 
     @property
+    def failure(self) -> Failed | None:
+        """With what it stopped, as the last event of all."""
+        last = self.events[-1] if self.events else None
+        return last if isinstance(last, Failed) else None
+
+    @property
     def noted(self) -> tuple[Sequence[Event], Notes | None]:
         """The events of the pass, and the notes of the program that ran behind it; without notes all events."""
         return self._journal.events, self._journal.notes
