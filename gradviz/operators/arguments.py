@@ -78,10 +78,8 @@ def number_of(op: Operator, name: str, dtype: "np.dtype[Any]", default: float = 
         kind, least, most = "number", float(np.finfo(dtype).min), float(np.finfo(dtype).max)
         is_there = least <= number <= most or not abs(number) < inf  # NaN and the infinities are there, too
     else:
-        kind, (least, most) = (
-            "whole number",
-            (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max),
-        )
+        kind = "whole number"
+        least, most = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
         is_there = least <= number <= most and number == int(number)
     if not is_there:
         raise bad_argument(op, name, f"is no {dtype}", f"Give a {kind} from {least} to {most}.")

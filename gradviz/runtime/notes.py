@@ -205,8 +205,7 @@ class Runs(Sequence[Run]):
 
     def entry(self, number: int, key: Key) -> Any:
         """What stands for a version in a run, of which nothing is read back; None: not computed."""
-        note = self.notes[number]
-        place = HEAD + note[0].slots.get(key, BEHIND)
+        note, place = self.notes[number], self.place(key, number)
         return note[place] if place < len(note) else None
 
     def column(self, key: Key, numbers: Sequence[int]) -> list[Any]:

@@ -94,7 +94,7 @@ class Columns(NamedTuple):
         """Of each array whether it has a number of this name."""
         if name in COUNTS:
             return np.ones(len(self.kind), bool)
-        has_elements = np.array([one.size > 0 and one.dtype != WORKSPACES for one in self.kinds], bool)
+        has_elements = np.array([one.size > 0 for one in self.kinds], bool)
         has: np.ndarray[Any, Any] = has_elements[self.kind] if name == "norm" else self.numbers["finite"] > 0
         return has
 

@@ -251,17 +251,14 @@ class Rows:
         """A field of a thing in each row, or its name; of some `rows` alone where they are given."""
         if thing.startswith(":"):
             return self.as_of(thing[1:], attribute, self.positions if rows is None else self.positions[rows])
-        every = np.arange(len(self.events)) if rows is None else rows
-        if thing not in ("x", "g"):
-            return self._whole(thing, attribute).take(self.events[every])
-        if attribute in NAMING:
-            column = self._naming(attribute, every)
-        else:
-            column = self._whole("x", attribute)
-            column = column if rows is None else column.take(rows)
-        if thing == "x":
-            return column
-        return column._replace(has_value=column.has_value & self._are_gradients(every, column))
+        if rows is None:
+            rows = np.arange(len(self.events))
+        if thing in ("x", "g"):
+            column = self._naming(attribute, rows) if attribute in NAMING else self._whole("x", attribute).take(rows)
+            if thing == "x":
+                return column
+            return column._replace(has_value=column.has_value & self._are_gradients(rows, column))
+        return self._whole(thing, attribute).take(self.events[rows])
 
     def _whole(self, thing: str, attribute: str) -> Column:
         """A field of what the event of each row computed; of other things than `x` a field in each event."""

@@ -280,8 +280,8 @@ class Story:
             their, got = "its" if variables == 1 else "their", count_of(variables, "Variable")
             went = count_of(functions, "function")
             return [(say.HEAP_EMPTIED, went, got, their) if variables else (say.NONE_WRITTEN, went)]
-        ys = {(one.y, one.version) for one in before if isinstance(one, Seeded)}
-        reached = ((one.blob, one.version) for one in before if isinstance(one, GeneratorAdded) and not one.path)
+        ys = {(one.y, one.version) for _, one in self.recording.events_of(Seeded)}
+        reached = ((one.blob, one.version) for _, one in self.recording.events_of(GeneratorAdded) if not one.path)
         is_alone = set(self.recording.ys).issuperset(event.gradients) and ys.issuperset(reached)
         is_run = self.recording.obstacle is None
         return narration.completed(event, operators, is_from_ys_alone=is_alone, is_run=is_run)
