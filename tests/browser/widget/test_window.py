@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.browser.hosts import TWO_FRAMES, Host, on_a_page, recorded
 from tests.browser.programs import Build, deep, gated, neuron, skip_connection, wide_apart
-from tests.browser.view import ask, box, seen
+from tests.browser.view import View, ask, box, seen
 
 READABLE, FAR = 11, 16
 """Pixels of the smallest text at rest."""
@@ -47,6 +47,13 @@ def is_read_at_every_step(host: Host, build: Build, width: int) -> None:
         assert all(found[nodes]), at
 
 
+def between(view: View) -> tuple[float, float]:
+    """Where the window begins, and the overview on its right, once the drawing is laid out."""
+    overview = view.graph.locator(".gv-overview")
+    expect(overview).to_be_visible()
+    return box(view.graph.locator(".gv-window"))[0], box(overview)[0]
+
+
 @on_a_page
 @pytest.mark.parametrize("width", [900, 1280])
 def test_all_that_is_added_up_is_in_view_with_its_names(host: Host, width: int) -> None:
@@ -55,7 +62,7 @@ def test_all_that_is_added_up_is_in_view_with_its_names(host: Host, width: int) 
     view.run_to("Accumulated")
     names = view.graph.locator(".edge.hot text")
     expect(names).to_have_count(2)
-    left, right = box(view.graph.locator(".gv-window"))[0], box(view.graph.locator(".gv-overview"))[0]
+    left, right = between(view)
     for begin, _, across, _ in map(box, names.all()):
         assert left <= begin <= right - across
 
@@ -65,7 +72,7 @@ def test_lanes_that_are_wide_apart_are_in_sight_together(host: Host) -> None:
     host.set_width(1440)
     view = host.show(wide_apart)
     view.step_to(1)
-    left, right = box(view.graph.locator(".gv-window"))[0], box(view.graph.locator(".gv-overview"))[0]
+    left, right = between(view)
     assert seen(view)["smallest"] >= READABLE
     for node in view.graph.locator("g.node").all()[:12]:
         begin, _, across, _ = box(node)
